@@ -84,7 +84,7 @@ rule("orphaned-claim", () => {
 rule("unused-allocation", () => {
   finds(
     cluster([held("c", allocation("a", "gpu-0"), [])], ["Pod p"]),
-    ["unused-allocation: ResourceClaim default/c holds 1 device and is reserved for nobody"],
+    ["unused-allocation: ResourceClaim default/c holds 1 device and is reserved for no pod"],
     {
       fix: `kubectl patch resourceclaim c -n default --subresource=status --type=json -p '[{"op":"remove","path":"/status/allocation"}]'`,
     },

@@ -101,7 +101,7 @@ function unused(claim: ResourceClaim): Finding[] {
   const evidence = [devicesText(claim), "status.reservedFor is empty"];
   const fix = [jsonPatch(claim, [{ op: "remove", path: "/status/allocation" }], "status")];
   return [
-    finding("unused-allocation", claim, `holds ${count} and is reserved for nobody`, { evidence, fix }),
+    finding("unused-allocation", claim, `holds ${count} and is reserved for no pod`, { evidence, fix }),
   ];
 }
 

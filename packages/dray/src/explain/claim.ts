@@ -59,7 +59,7 @@ function summaryOf(state: ReturnType<typeof stateOfClaim>, claim: ResourceClaim)
     case "pending":
       return "has no devices";
     case "allocated":
-      return "has devices and nobody uses them";
+      return "has devices, and no pod uses them";
     case "reserved":
       return `has devices for ${names((claim.status?.reservedFor ?? []).map(({ name }) => name))}`;
     default:

@@ -54,8 +54,8 @@ function factsOf(device: JudgedDevice, inventory: Inventory): Fact[] {
     ...(health === undefined
       ? []
       : [{ name: "health", value: `${health.health}${health.message ? `: ${health.message}` : ""}` }]),
-    { name: "held by", value: names(holders.map(({ claim }) => claim)) || "nobody" },
-    { name: "can be had by", value: names(usable) || "nobody" },
+    { name: "held by", value: names(holders.map(({ claim }) => claim)) || "no claim" },
+    { name: "available to", value: names(usable) || "no class or template" },
     ...attributes,
     ...capacityFacts(device),
     ...counterFacts(device.device, device, inventory),

@@ -195,7 +195,7 @@ test("a device, a class, a node and a slice say who has what, and what is left",
   assert.equal(device.state, "free");
   const facts = new Map(device.facts.map(({ name, value }) => [name, value]));
   assert.equal(facts.get("counter g0/memory"), "takes 40Gi, 40Gi of 80Gi left");
-  assert.equal(facts.get("can be had by"), "class gpu, template default/t");
+  assert.equal(facts.get("available to"), "class gpu, template default/t");
   const tainted = await explained("device/a/gpu-1", objects);
   assert.equal(tainted.state, "tainted");
   assert.deepEqual(

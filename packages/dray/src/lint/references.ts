@@ -121,7 +121,7 @@ function checkBinding(
     return claim?.status?.allocation === undefined;
   });
   if (open === undefined) return [];
-  const message = `the pod is bound to node ${spec.nodeName}, and nobody will allocate its claim "${open.name}": the scheduler looks only at pods without a node`;
+  const message = `the pod is bound to node ${spec.nodeName}, so its claim "${open.name}" will not be allocated: the scheduler looks only at pods without a node`;
   const hints = ["a nodeSelector for kubernetes.io/hostname leaves the choice of devices to the scheduler"];
   return [finding("bypasses-scheduler", subject, `${path}.nodeName`, message, { hints })];
 }

@@ -57,7 +57,7 @@ export const rules = {
   "unused-claim": { severity: "warning", about: "A pod declares a claim that no container names." },
   "bypasses-scheduler": {
     severity: "error",
-    about: "A pod sets `nodeName` and uses a claim: nobody allocates it, and the pod waits.",
+    about: "A pod sets `nodeName` and uses a claim: the claim is not allocated, and the pod waits.",
   },
   "invalid-selector": { severity: "error", about: "A CEL expression does not compile, or costs too much." },
   "suspicious-selector": {

@@ -70,7 +70,7 @@ test("a pod that is bound while its claim has no devices, or devices of another 
       pod("scheduled", usesClaim("shared")),
     ),
     [
-      "item 6: Pod default/bound: spec.nodeName: the pod is bound to node n, and nobody will allocate its claim open: the scheduler looks only at pods without a node",
+      "item 6: Pod default/bound: spec.nodeName: the pod is bound to node n, so its claim open will not be allocated: the scheduler looks only at pods without a node",
       "item 9: Pod default/astray: spec.nodeName: the pod is bound to node m, where the devices of its claim on-n cannot be used",
     ],
   );

@@ -92,7 +92,7 @@ function boundWarnings(world: World, { pod, hints }: PlannedPod, claim: FindClai
     const { allocation } = found.status ?? {};
     if (allocation === undefined) {
       const why = "the scheduler looks only at pods without a node";
-      const text = `the pod is bound to node ${nodeName}, and nobody will allocate its claim ${name}: ${why}`;
+      const text = `the pod is bound to node ${nodeName}, so its claim ${name} will not be allocated: ${why}`;
       return [{ path, text }];
     }
     const selector = allocation.nodeSelector;

@@ -56,7 +56,7 @@ export function tutorial(files: string, nodes: number): Step[] {
     },
     { words: "no device is advertised,", command: "kubectl get resourceslices" },
     {
-      words: "and nobody claims one.",
+      words: "and nothing claims one.",
       command: "kubectl get resourceclaims -A; kubectl get resourceclaimtemplates -A",
     },
     {
@@ -65,9 +65,9 @@ export function tutorial(files: string, nodes: number): Step[] {
       command: "kubectl create namespace dra-tutorial",
     },
     { words: "The class of devices that the driver serves.", command: apply("deviceclass.yaml") },
-    { words: "Who the driver is,", command: apply("serviceaccount.yaml") },
-    { words: "what it may do,", command: apply("clusterrole.yaml") },
-    { words: "and that it is the one who may.", command: apply("clusterrolebinding.yaml") },
+    { words: "The account of the driver,", command: apply("serviceaccount.yaml") },
+    { words: "its rights,", command: apply("clusterrole.yaml") },
+    { words: "and the binding that grants them to the account.", command: apply("clusterrolebinding.yaml") },
     { words: "Drivers should not be preempted.", command: apply("priorityclass.yaml") },
     {
       words: "The driver itself, on every node. It simulates nine GPUs on each.",
@@ -89,7 +89,7 @@ export function tutorial(files: string, nodes: number): Step[] {
     },
     { words: "It runs,", command: "kubectl get pod pod0 -n dra-tutorial" },
     {
-      words: "and the driver has told it which GPU it got.",
+      words: "and has the name of its GPU in a variable that the driver set.",
       command: `kubectl logs pod0 -c ctr0 -n dra-tutorial | grep -E "GPU_DEVICE_[0-9]+=" | grep -v "RESOURCE_CLAIM"`,
     },
     {

@@ -72,7 +72,7 @@ ${template("lage")}`,
       text: pod("nodeName: one\n  resourceClaims: [{name: g, resourceClaimName: there}]", "[{name: g}]"),
       cluster,
       at: [9, "spec.nodeName"],
-      says: /nobody will allocate its claim "g"/,
+      says: /its claim "g" will not be allocated/,
     },
   ],
   "missing-namespace": [
