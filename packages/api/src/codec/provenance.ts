@@ -1,7 +1,8 @@
 /**
  * Details of sent objects that decoding drops and that some rules and messages of the API server depend on:
  * lists and maps that came empty, and the text of raw JSON. It belongs to one request, stands beside its
- * objects, and is handed to the functions that need it. A copy of an object has them only by `keepEmpty`.
+ * objects, and is handed to the functions that need it. A copy of an object has them only by `keep` or
+ * `keepEmpty`.
  */
 export class Provenance {
   #empty: Map<object, Map<string, unknown>> | undefined;
@@ -15,8 +16,13 @@ export class Provenance {
 
   /** Adds the details of the objects of another decoding. */
   adopt(other: Provenance): void {
-    for (const [object, fields] of other.#empty ?? []) this.#emptyFields(object, fields);
+    this.adoptEmpty(other);
     for (const [value, text] of other.#rawTexts ?? []) this.noteRawText(value, text);
+  }
+
+  /** As `adopt`, without the texts of raw JSON. */
+  adoptEmpty(other: Provenance): void {
+    for (const [object, fields] of other.#empty ?? []) this.#emptyFields(object, fields);
   }
 
   /**
@@ -44,6 +50,18 @@ export class Provenance {
     const fields = this.#empty?.get(original);
     if (fields !== undefined) this.#emptyFields(copy, fields);
     return copy;
+  }
+
+  /** Copies all notes from an object to an equal copy of it. */
+  keep(copy: object, original: object): void {
+    this.keepEmpty(copy, original);
+    const text = this.#rawTexts?.get(original);
+    if (text !== undefined) this.noteRawText(copy, text);
+  }
+
+  /** Removes all notes about empty fields of an object, but not of its parts. */
+  forgetAllEmpty(object: object): void {
+    this.#empty?.delete(object);
   }
 
   /**

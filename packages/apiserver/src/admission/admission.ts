@@ -1,4 +1,4 @@
-import type { KubeObject } from "@dray/api";
+import type { KubeObject, Provenance } from "@dray/api";
 import type { ApiRequest, UserInfo } from "@dray/client";
 import type { Kind } from "../encoding/codec.ts";
 import { forbidden } from "../errors/status.ts";
@@ -24,6 +24,8 @@ export interface AdmissionRequest {
   readonly objectName: string;
   /** Object in its stored version; mutating plugins change it. Absent for DELETE. */
   readonly object?: KubeObject;
+  /** Provenance of `object`; absent if it did not come over the wire. */
+  readonly provenance?: Provenance;
   /** Frozen stored object; absent for CREATE. */
   readonly old?: KubeObject;
   /** Kind of `object` if the subresource has another kind than its parent (Eviction, Scale). */

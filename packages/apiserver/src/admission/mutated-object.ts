@@ -26,14 +26,18 @@ export interface Replacement {
 
 /**
  * Replaces the content of a request's object, with defaults for new fields. Returns whether anything has
- * changed. Throws UndecodableError.
+ * changed. Lists and maps count as sent empty if they are empty in the tree, whatever the client has sent,
+ * even if nothing else has changed. Throws UndecodableError.
+ *
+ * Upstream: apiserver/pkg/admission/plugin/webhook/mutating/dispatcher.go, callAttrMutatingHook
  */
 export function replaceObject(
   request: AdmissionRequest,
   { tree, version, validation, notes }: Replacement,
   reader: ObjectReader,
 ): boolean {
-  if (request.object === undefined) return false;
+  const { object: target } = request;
+  if (target === undefined) return false;
   const kind = request.kind === undefined ? version.served : version.kind;
   let decoded: Decoded;
   try {
@@ -45,9 +49,14 @@ export function replaceObject(
   const { object, provenance } = decoded;
   const { served } = version;
   const next = request.kind === undefined ? convert(object, served, served.stored, provenance) : object;
-  if (deepEqual(next, request.object)) return false;
-  replaceContent(request.object, thaw(next));
-  return true;
+  const hasChanged = !deepEqual(next, target);
+  const content = thaw(next, provenance);
+  replaceContent(target, content);
+  // The texts of raw JSON are not adopted: upstream writes the patched object as compact JSON.
+  request.provenance?.adoptEmpty(provenance);
+  request.provenance?.forgetAllEmpty(target);
+  request.provenance?.keepEmpty(target, content);
+  return hasChanged;
 }
 
 /** Changes the object in place: others hold references to it. */

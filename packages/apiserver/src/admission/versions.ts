@@ -1,4 +1,4 @@
-import type { KubeObject } from "@dray/api";
+import type { KubeObject, Provenance } from "@dray/api";
 import type { Kind } from "../encoding/codec.ts";
 import { convert } from "../kinds/conversion.ts";
 import type { ServedResource } from "../kinds/resources.ts";
@@ -52,14 +52,19 @@ export interface VersionedObjects {
   readonly old?: KubeObject;
 }
 
-/** Converts the objects of a request. The results share parts with the originals and must not be changed. */
+/**
+ * Converts the objects of a request. The results share parts with the originals and must not be changed.
+ * A list or map of the new object that is always written is empty if it came empty, and else null.
+ */
 export function objectsIn(request: AdmissionRequest, { served }: VersionedResource): VersionedObjects {
+  const { object, old, provenance } = request;
   // A subresource with a kind of its own has one version only.
-  const shown = (object: KubeObject): KubeObject =>
-    request.kind === undefined ? convert(object, served.stored, served) : object;
+  const shown = (stored: KubeObject, from?: Provenance): KubeObject =>
+    request.kind === undefined ? convert(stored, served.stored, served, from) : stored;
+  const sent = object === undefined ? undefined : shown(object, provenance);
   return {
-    ...(request.object === undefined ? {} : { object: shown(request.object) }),
-    ...(request.old === undefined ? {} : { old: deepFreeze(shown(request.old)) }),
+    ...(sent === undefined ? {} : { object: provenance?.withEmpty(sent) ?? sent }),
+    ...(old === undefined ? {} : { old: deepFreeze(shown(old)) }),
   };
 }
 

@@ -20,7 +20,7 @@ export async function finalizeNamespace(context: Context): Promise<ApiResponse> 
   checkName(info.name, draft);
   const written = await registry.update(writeOf(context, options), {
     replaces: true,
-    change: () => thaw(draft) as Namespace,
+    change: () => thaw(draft, context.provenance) as Namespace,
   });
   return objectResponse(200, written.object, representation(context, encoding));
 }

@@ -69,6 +69,7 @@ export function convertBuiltIn(
 ): KubeObject {
   if (from.group === to.group && from.version === to.version) return object;
   const renamed: KubeObject = { ...object, apiVersion: apiVersionOf(to), kind: to.kind };
+  provenance?.keepEmpty(renamed, object);
   return servedKind(to)?.convert?.(renamed, from, to, provenance) ?? renamed;
 }
 

@@ -67,7 +67,7 @@ export class WriteContext implements StrategyContext {
   }
 
   admissionRequest(operation: Operation, objects: AdmittedObjects): AdmissionRequest {
-    return admissionRequest(this.write, operation, objects);
+    return admissionRequest({ ...this.write, provenance: this.provenance }, operation, objects);
   }
 
   warnAll(texts: readonly string[]): void {
@@ -146,7 +146,7 @@ export function admissionRequest(
   operation: Operation,
   objects: AdmittedObjects,
 ): AdmissionRequest {
-  const { served, subresource, namespace, user, options, clientOptions, sent } = write;
+  const { served, subresource, namespace, user, options, clientOptions, sent, provenance } = write;
   const objectName = write.collection ? "" : write.name || objects.object?.metadata.name || "";
   return {
     operation,
@@ -164,6 +164,7 @@ export function admissionRequest(
       ? {}
       : { options: optionsFor(operation, clientOptions) }),
     ...(sent === undefined ? {} : { sent }),
+    ...(provenance === undefined ? {} : { provenance }),
   };
 }
 

@@ -24,7 +24,7 @@ export async function create(
 ): Promise<KubeObject> {
   const generated = !draft.metadata.name && !!draft.metadata.generateName;
   for (let attempt = 1; ; attempt++) {
-    const copy = generated ? thaw(draft) : draft;
+    const copy = generated ? thaw(draft, write.provenance) : draft;
     try {
       return await createOnce(new WriteContext(parts, write), copy, ownManagers);
     } catch (error) {
