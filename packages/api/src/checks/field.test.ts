@@ -21,6 +21,22 @@ test("errors beyond the limit are dropped, and those before it are as they were"
   );
 });
 
+test("errors of another validation count towards the limit, unless they are removed", () => {
+  const many = Array.from({ length: 40 }, (_, index) => ({
+    type: "Invalid" as const,
+    path: `spec.a[${index}]`,
+    detail: "x".repeat(100_000),
+  }));
+  const errors = new FieldErrors();
+  errors.at("spec").addAll(many);
+  assert.deepEqual(errors.list, many.slice(0, 11));
+  errors.at("spec").required();
+  assert.equal(errors.list.length, 11);
+  errors.clear();
+  errors.at("spec").required();
+  assert.deepEqual(errors.list, [{ type: "Required", path: "spec", detail: "" }]);
+});
+
 test("an answer does not have what several lists of errors have together", () => {
   const list = Array.from({ length: 40 }, (_, index) => ({
     type: "Invalid" as const,

@@ -5,10 +5,7 @@ import type { KubernetesVersion } from "../features/features.ts";
 import { quoted } from "../text/quoted.ts";
 import type { NameRule } from "../values/names.ts";
 
-/**
- * JSON as Go writes it into messages: no bigint is lost, and `<`, `>`, `&` are escaped; `indent` is in
- * blanks.
- */
+/** JSON as Go writes it into messages: no bigint is lost, `<`, `>`, `&` are escaped; `indent` in blanks. */
 export function goJson(value: unknown, indent?: number): string {
   if (value === undefined) return "null";
   const text = withoutBigints(value, indent) ?? withBigints(value, indent);
@@ -158,7 +155,7 @@ export class FieldErrors implements Shown {
   }
 
   /** All errors, whatever the scope. */
-  get list(): FieldError[] {
+  get list(): readonly FieldError[] {
     return this.#findings.list;
   }
 
@@ -194,10 +191,23 @@ export class FieldErrors implements Shown {
   /** Adds an error. `value` and `detail` are called only if the error is kept. */
   #add(type: FieldError["type"], value: (() => string) | undefined, detail: () => string): void {
     if (this.full) return;
-    const path = this.path;
-    const error = { type, path, ...(value === undefined ? {} : { value: value() }), detail: detail() };
-    this.#findings.text += path.length + (error.value?.length ?? 0) + error.detail.length;
-    this.list.push(error);
+    const shownValue = value === undefined ? {} : { value: value() };
+    this.addAll([{ type, path: this.path, ...shownValue, detail: detail() }]);
+  }
+
+  /** Adds errors of another validation, with the paths that they have there. */
+  addAll(errors: Iterable<FieldError>): void {
+    for (const error of errors) {
+      if (this.full) return;
+      this.#findings.text += error.path.length + (error.value?.length ?? 0) + error.detail.length;
+      this.#findings.list.push(error);
+    }
+  }
+
+  /** Removes all errors, whatever the scope. */
+  clear(): void {
+    this.#findings.list.length = 0;
+    this.#findings.text = 0;
   }
 
   required(detail = ""): void {
@@ -232,11 +242,11 @@ export class FieldErrors implements Shown {
     this.invalid(value, "must be greater than or equal to 0");
   }
 
-  duplicate(value: unknown): void {
+  duplicate(value: unknown, detail = ""): void {
     this.#add(
       "Duplicate",
       () => shown(value),
-      () => "",
+      () => detail,
     );
   }
 

@@ -1,4 +1,4 @@
-import { type FieldError, type KubeObject, quoted } from "@dray/api";
+import { type KubeObject, quoted } from "@dray/api";
 import type { WebhookConversion } from "@dray/api/apiextensions/v1";
 import { encodeJSON, parseJSON } from "@dray/api/codec";
 import { checkAnnotations, checkLabels, FieldErrors } from "@dray/api/validation";
@@ -139,6 +139,6 @@ function textsProblem(field: "labels" | "annotations", texts: Plain): string | u
   const errors = new FieldErrors();
   const check = field === "labels" ? checkLabels : checkAnnotations;
   check(errors.at("metadata").at(field), texts as Record<string, string>);
-  const [first]: (FieldError | undefined)[] = errors.list;
+  const first = errors.list.at(0);
   return first === undefined ? undefined : `${first.path}: ${first.value ?? ""}: ${first.detail}`;
 }

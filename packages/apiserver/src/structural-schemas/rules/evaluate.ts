@@ -69,7 +69,7 @@ export class RuleSet {
     const ratchet = correlation ? { current: correlation, nearest: undefined } : fresh;
     run.node(own, this.#root, { value, old, ratchet });
     // Upstream has no path for the root.
-    for (const error of own.list) errors.list.push(error.path === "" ? { ...error, path: "<nil>" } : error);
+    errors.addAll(own.list.map((error) => (error.path === "" ? { ...error, path: "<nil>" } : error)));
     return run.budget;
   }
 }
@@ -219,7 +219,7 @@ class Run {
       fill(own);
       const unchanged = !compiled.usesOldSelf && (ratchet.current ?? ratchet.nearest)?.unchanged === true;
       if (unchanged) for (const each of own.list.map(fieldErrorText)) this.#warnings.push(each);
-      else for (const each of own.list) errors.list.push(each);
+      else errors.addAll(own.list);
     };
     const { rule, message } = compiled;
     let detail = rule.message ? rule.message.trim() : `failed rule: ${nameOf(rule)}`;
@@ -238,9 +238,7 @@ class Run {
       const text = typeof result.value === "string" ? result.value.trim() : "";
       if (text !== "" && Buffer.byteLength(text) <= maxMessageBytes && !text.includes("\n")) detail = text;
     }
-    add((own) => {
-      own.list.push(errorOf({ path, value, type, detail, reason: rule.reason }));
-    });
+    add((own) => own.addAll([errorOf({ path, value, type, detail, reason: rule.reason })]));
   }
 
   /** Adds an error after which evaluation stops. */

@@ -51,6 +51,6 @@ export const endpointsValidation = {
     checkObject(errors, object);
     const own = new FieldErrors();
     checkSubsets(own, object, features.version);
-    if (!sameValue(object.subsets, old.subsets)) for (const each of own.list) errors.list.push(each);
+    if (!sameValue(object.subsets, old.subsets)) errors.addAll(own.list);
   },
 };

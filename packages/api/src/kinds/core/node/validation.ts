@@ -1,6 +1,6 @@
 import { checkLegacyNetwork, networkFamily } from "../../../checks/address.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
-import { type FieldErrors, goJson, seenBefore } from "../../../checks/field.ts";
+import { type FieldErrors, seenBefore } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkLabels } from "../../../checks/metadata.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
@@ -26,8 +26,7 @@ function checkTaints(errors: FieldErrors, { spec }: Node): void {
     const pair = `${key}:${effect}`;
     if (seen.has(pair)) {
       const detail = "taints must be unique by key and effect pair";
-      const shown = goJson(internalForm("core/v1.Taint", taint, errors));
-      errors.list.push({ type: "Duplicate", path: here.path, value: shown, detail });
+      here.duplicate(internalForm("core/v1.Taint", taint, errors), detail);
     }
     seen.add(pair);
   });

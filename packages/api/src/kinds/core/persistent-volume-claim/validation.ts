@@ -74,24 +74,14 @@ export function checkClaimSpec(
   checkSource(errors.at("dataSourceRef"), dataSourceRef, anyGroup);
   if (dataSource && dataSourceRef) {
     // Upstream prints the path in place of the value, and a path has nothing that JSON shows.
-    const shown = "{}";
+    const shown = {};
     const same = (["apiGroup", "kind", "name"] as const).every(
       (name) => dataSource[name] === dataSourceRef[name],
     );
     if (dataSourceRef.namespace) {
-      errors.list.push({
-        type: "Invalid",
-        path: errors.path,
-        value: shown,
-        detail: "may not be specified when dataSourceRef.namespace is specified",
-      });
+      errors.invalid(shown, "may not be specified when dataSourceRef.namespace is specified");
     } else if (!same) {
-      errors.list.push({
-        type: "Invalid",
-        path: errors.path,
-        value: shown,
-        detail: "must match dataSourceRef",
-      });
+      errors.invalid(shown, "must match dataSourceRef");
     }
   }
   if (spec.volumeAttributesClassName) {

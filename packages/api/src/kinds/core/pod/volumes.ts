@@ -124,7 +124,7 @@ export function checkVolumes(
     own.at("name").checkRequired(dnsLabel, volume.name);
     if (sound.has(volume.name)) own.at("name").duplicate(volume.name);
     if (own.list.length === 0) sound.set(volume.name, volume);
-    for (const each of own.list) errors.list.push(each);
+    errors.addAll(own.list);
     const claim = volume.persistentVolumeClaim?.claimName;
     if (claim !== undefined && ephemeral.has(claim)) {
       const detail = "must not reference a PVC that gets created for an ephemeral volume";

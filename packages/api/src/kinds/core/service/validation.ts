@@ -281,8 +281,8 @@ function refusedFamilies(
 ): boolean {
   const early = serviceAddressErrors(spec ?? emptySpec, old?.spec, features.version);
   if (early.length === 0) return false;
-  errors.list.length = 0;
-  for (const each of early) errors.list.push(each);
+  errors.clear();
+  errors.addAll(early);
   return true;
 }
 

@@ -77,14 +77,14 @@ function checkDefault(
     const own = errors.into(new FieldErrors());
     checkEmbedded(own, schema, value);
     if (own.list.length > 0) {
-      for (const each of own.list) errors.list.push(each);
+      errors.addAll(own.list);
       return;
     }
   }
   const own = errors.into(new FieldErrors());
   checkValue(own, structuralForm(schema), value);
   if (own.list.length > 0) {
-    for (const each of own.list) errors.list.push(each);
+    errors.addAll(own.list);
     return;
   }
   const rules = new RuleSet(schema, isEmbedded(schema) && isPlain(value));
@@ -93,7 +93,7 @@ function checkDefault(
   const before = rules.check(own, value, { old: value, budget: budget.remaining });
   const after = own.list.length === 0 ? rules.check(own, value, { budget: budget.remaining }) : before;
   budget.remaining = Math.min(before, after);
-  for (const each of own.list) errors.list.push(each);
+  errors.addAll(own.list);
 }
 
 /**

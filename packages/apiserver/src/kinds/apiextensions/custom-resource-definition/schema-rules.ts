@@ -64,7 +64,7 @@ export function checkSchema(
   const declared = lazily(() => declaredType(schema, true));
   const rules = structural ? { cardinality: 1n, declared } : undefined;
   walk.schema(errors.into(shape), schema, { isRoot: true, insideMetadata: false, rules });
-  for (const { list } of [shape, expressions]) for (const each of list) errors.list.push(each);
+  for (const { list } of [shape, expressions]) errors.addAll(list);
   if (structural) walk.costs.checkTotal(errors);
 }
 

@@ -103,11 +103,11 @@ function checkVersionSchema(
   if (schema.nullable) errors.at("nullable").forbidden("nullable cannot be true at the root");
   const structure = hasUnsupported(schema) ? undefined : structuralErrors(errors, schema);
   let sound = structure?.length === 0;
-  if (structure !== undefined) for (const each of structure) errors.list.push(each);
+  if (structure !== undefined) errors.addAll(structure);
   if (sound) {
     const own = errors.into(new FieldErrors());
     checkDefaults(own, schema, true);
-    for (const each of own.list) errors.list.push(each);
+    errors.addAll(own.list);
     sound = own.list.length === 0;
   }
   checkSchema(errors, schema, { ...tolerance, structural: sound });
