@@ -37,22 +37,29 @@ func (a *adjusted) take(name string) (any, bool) {
 	return value, ok
 }
 
-// rows gives the fields of a type with their adjustments.
-func (a *adjusted) rows(typ string) []row {
-	group, version, name := split(typ)
-	if by, ok := a.take(typ); ok {
+// rows gives the fields that upstream has for a type of the table, with their adjustments.
+func (a *adjusted) rows(typ member) []row {
+	group, version, name := split(typ.key)
+	if by, ok := a.take(typ.key); ok {
 		return rowsFrom(by.([]any))
 	}
 	rows, ok := merged(group, version, name)
-	if !ok {
-		fail("no release has the type %s", typ)
+	if !ok && !isOwn(typ) {
+		fail("no release has the type %s", typ.key)
 	}
 	for i := range rows {
-		if marks, ok := a.take(typ + "." + rows[i].name); ok {
+		if marks, ok := a.take(typ.key + "." + rows[i].name); ok {
 			rows[i].marks = marks.(object)
 		}
 	}
 	return rows
+}
+
+// isOwn reports whether each field of a type has the mark `"upstream": false`, so that upstream may lack the type.
+func isOwn(typ member) bool {
+	rows := rowsFrom(typ.value.([]any))
+	upstreams := func(each row) bool { return each.marks.get("upstream") != false }
+	return len(rows) > 0 && !slices.ContainsFunc(rows, upstreams)
 }
 
 // withOwn adds to rows those that a type of the table has with the mark `"upstream": false`, in their places: fields that no

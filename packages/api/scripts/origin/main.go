@@ -155,7 +155,7 @@ func tableText(table object, adjusted *adjusted) []byte {
 	types := table.get("types").(object)
 	for i, each := range types {
 		out.WriteString(text(each.key) + ": [\n")
-		rows := withOwn(adjusted.rows(each.key), each)
+		rows := withOwn(adjusted.rows(each), each)
 		for j, each := range rows {
 			line := []any{each.name, each.number, each.typ}
 			if len(each.marks) > 0 {

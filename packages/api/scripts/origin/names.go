@@ -52,15 +52,14 @@ func addGoTypes(group, version, name, release string, seen map[string]bool, fiel
 	}
 }
 
-// releaseOf is the newest release that has a type.
-func releaseOf(group, version, name string) string {
-	for i := len(releases) - 1; i >= 0; i-- {
-		if pkg := load(group, version, releases[i].version); pkg != nil && pkg.types[name] != nil {
-			return releases[i].version
+// packageOf is the package of the newest release that has a type; nil for a type of our own.
+func packageOf(group, version, name string) *goPackage {
+	for _, release := range slices.Backward(releases) {
+		if pkg := load(group, version, release.version); pkg != nil && pkg.types[name] != nil {
+			return pkg
 		}
 	}
-	fail("no release has the type %s/%s.%s", group, version, name)
-	return ""
+	return nil
 }
 
 // goName is the name of a type in Go's error messages.
@@ -132,8 +131,8 @@ func atomicTypes(types []string) []any {
 	made := []any{}
 	for _, typ := range slices.Sorted(slices.Values(types)) {
 		group, version, name := split(typ)
-		pkg := load(group, version, releaseOf(group, version, name))
-		if slices.Contains(pkg.types[name].doc, "structType=atomic") {
+		pkg := packageOf(group, version, name)
+		if pkg != nil && slices.Contains(pkg.types[name].doc, "structType=atomic") {
 			made = append(made, typ)
 		}
 	}
