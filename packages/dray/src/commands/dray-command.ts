@@ -81,11 +81,20 @@ export class DrayCommand extends Command {
       const meant = didYouMean(flag, known);
       return meant === undefined ? message : `${message}: ${meant}`;
     }
+    // "plan FILE": this command takes its files by a flag.
+    if (code === "commander.excessArguments") {
+      const takesFiles = this.registeredArguments.length === 0 && this.#takesFiles();
+      return takesFiles ? `${message} Name files with -f` : message;
+    }
     const choice = optionChoice.exec(message) ?? argumentChoice.exec(message);
     if (choice === null) return message;
     const { name = "", value = "", choices = "" } = choice.groups ?? {};
     const meant = didYouMean(value, choices.split(", "));
     return `${name} ${value}: must be one of ${choices}${meant === undefined ? "" : ` (${meant})`}`;
+  }
+
+  #takesFiles(): boolean {
+    return this.options.some(({ short, required }) => short === "-f" && required);
   }
 
   #longFlags(): string[] {

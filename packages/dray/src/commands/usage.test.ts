@@ -60,6 +60,7 @@ const mistakes: [args: string, message: RegExp][] = [
   ],
   ["status -q -v", /'-q, --quiet' cannot be used with option '-v, --verbose'/],
   ["up more", /too many arguments for 'up'/],
+  ["plan a.yaml", /too many arguments for 'plan'.* got 1: a\.yaml\. Name files with -f\n/],
   ["up --nodes many", /--nodes many: must be a whole number from 0 to \d+\nSee `dray up --help`\.\n$/],
   ["up --port 65536", /--port 65536: must be a whole number from 0 to 65535/],
   ["up --store redis", /--store redis: must be sqlite:PATH, etcd:URL or memory/],
