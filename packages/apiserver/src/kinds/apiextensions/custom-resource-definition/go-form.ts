@@ -88,7 +88,9 @@ function schemaOrBool(value: boolean | Schema): GoObject {
     : { Allows: true, Schema: goSchema(value) };
 }
 
-function schemaOrList(value: Schema | readonly Schema[]): GoObject {
+/** Null: an empty list, of which decoding leaves null (JSONSchemaPropsOrArray). */
+function schemaOrList(value: Schema | readonly Schema[] | null): GoObject {
+  if (value === null) return { Schema: null, JSONSchemas: [] };
   return Array.isArray(value)
     ? { Schema: null, JSONSchemas: schemas(value) }
     : { Schema: goSchema(value as Schema), JSONSchemas: null };

@@ -48,6 +48,14 @@ test("schemas must be structural", () => {
   ]);
 });
 
+test("an error shows a schema whose list of items is empty", () => {
+  // Decoding leaves null of `items: []`.
+  const openAPIV3Schema = { type: "object", allOf: [{ items: null }] };
+  const version = { schema: { openAPIV3Schema }, subresources: { status: {} } };
+  const [first = ""] = texts(validateDefinition(definition(plain, version)));
+  assert.match(first, /"Items":\{"Schema":null,"JSONSchemas":\[\]\}/);
+});
+
 test("defaults must be values of their schema", () => {
   assert.deepEqual(refused({ type: "object", properties: { a: { type: "string", default: 1 } } }), [
     '@.properties[a].default: Invalid value: "integer":  in body must be of type string: "integer"',
