@@ -11,6 +11,7 @@ export * from "./features/features.ts";
 export { canonicalJSON, decodeJSON, encodeJSON } from "./json/json.ts";
 export { deepFreeze } from "./objects/deep-freeze.ts";
 export * from "./objects/object.ts";
+export { assertKubeObject, type Wire } from "./objects/wire.ts";
 export * from "./selectors/index.ts";
 export * from "./selectors/node-fit.ts";
 export { floatText } from "./text/float-text.ts";

@@ -1,6 +1,8 @@
 import { StatusError } from "../errors/status-error.ts";
 import { JSONError, parseJSONTree } from "../json/parser.ts";
 import type { TextNotes } from "../json/text-notes.ts";
+import type { Kind, KubeObject } from "../objects/object.ts";
+import type { Wire } from "../objects/wire.ts";
 import type { KindRow } from "../schema/table.ts";
 import { kindOf } from "../schema/types.ts";
 import { quoted } from "../text/quoted.ts";
@@ -136,8 +138,8 @@ function kindUnknown(tree: unknown): string | undefined {
   return undefined;
 }
 
-export interface DecodedBody {
-  readonly object: Record<string, unknown>;
+export interface DecodedBody<T extends KubeObject = KubeObject> {
+  readonly object: Wire<T>;
   /** Details of the body that the object does not show. */
   readonly provenance: Provenance;
   /** Problems that strict validation rejects. */
@@ -167,7 +169,11 @@ function unknownKind(kind: string, apiVersion: string, expected: string | undefi
  * Reads a tree as an object of `kind`. Missing `kind` and `apiVersion` are taken from it; others are refused.
  * Throws 400 BadRequest in kube-apiserver's words. `version` is the release whose fields are known.
  */
-export function decodeBody(raw: RawBody, kind: KindRow, version?: string): DecodedBody {
+export function decodeBody<T extends KubeObject>(
+  raw: RawBody,
+  kind: KindRow & Kind<T>,
+  version?: string,
+): DecodedBody<T> {
   const { tree, duplicates, typed, known, bytes = new Uint8Array() } = raw;
   const apiVersion = kind.group === "" ? kind.version : `${kind.group}/${kind.version}`;
   const bare = kind.group === optionsGroup;
@@ -203,7 +209,12 @@ export function decodeBody(raw: RawBody, kind: KindRow, version?: string): Decod
   }
   if (typed) {
     const object = { ...source, apiVersion, kind: kind.kind };
-    return { object, provenance: raw.provenance ?? new Provenance(), problems: [], warnings: [] };
+    return {
+      object: object as Wire<T>,
+      provenance: raw.provenance ?? new Provenance(),
+      problems: [],
+      warnings: [],
+    };
   }
   try {
     const { object, provenance, problems } = decodeAs(source, kind.type, version, {
@@ -216,7 +227,7 @@ export function decodeBody(raw: RawBody, kind: KindRow, version?: string): Decod
     // To Go all repeated keys of a YAML text are one error.
     const repeated = duplicates.length > 0 ? [`yaml: unmarshal errors:\n  ${duplicates.join("\n  ")}`] : [];
     return {
-      object: provenance.keepEmpty({ apiVersion, kind: kind.kind, ...rest }, object),
+      object: provenance.keepEmpty({ apiVersion, kind: kind.kind, ...rest }, object) as Wire<T>,
       provenance,
       problems: [...repeated, ...problems],
       warnings: [...duplicates, ...problems],

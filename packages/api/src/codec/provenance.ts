@@ -68,8 +68,8 @@ export class Provenance {
    * True for a list or map that a client has sent empty. Storing loses the difference to one that was not
    * sent, but some rules and messages of the API server depend on it.
    */
-  cameEmpty(object: object | undefined, field: string): boolean {
-    return object !== undefined && (this.#empty?.get(object)?.has(field) ?? false);
+  cameEmpty(object: object | null | undefined, field: string): boolean {
+    return object != null && (this.#empty?.get(object)?.has(field) ?? false);
   }
 
   /**

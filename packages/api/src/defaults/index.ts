@@ -3,6 +3,7 @@ import { newestKubernetesVersion } from "../features/features.ts";
 import type { DefaultsContext as KindContext } from "../kinds/define.ts";
 import { type GroupKind, kindDefinition } from "../kinds/registry.ts";
 import type { KubeObject } from "../objects/object.ts";
+import type { Wire } from "../objects/wire.ts";
 import { kindOf, structType } from "../schema/types.ts";
 import { setConstantDefaults } from "./constants.ts";
 
@@ -18,7 +19,7 @@ export type DefaultsContext = Omit<KindContext, "release"> & Partial<Pick<KindCo
  */
 export function setDefaults(
   kind: GroupKind & { readonly version: string },
-  object: KubeObject,
+  object: Wire<KubeObject>,
   context: DefaultsContext,
 ): void {
   const release = context.release ?? newestKubernetesVersion;

@@ -2,6 +2,7 @@ import type { ValidationContext } from "../checks/context.ts";
 import type { FieldErrors } from "../checks/field.ts";
 import type { Provenance } from "../codec/provenance.ts";
 import type { Kind, KubeObject, Time } from "../objects/object.ts";
+import type { Wire } from "../objects/wire.ts";
 import type { QuotaEvaluator, QuotaLookup, QuotaOptions } from "./quota-evaluator.ts";
 
 /** Input of defaults besides the object. */
@@ -16,7 +17,7 @@ export interface DefaultsContext {
 
 /** Methods, not function types: the registry holds the rules of every T as rules of KubeObject. */
 interface DefaultsOf<T extends KubeObject> {
-  set(object: T, context: DefaultsContext): void;
+  set(object: Wire<T>, context: DefaultsContext): void;
 }
 
 /** Fills in the fields that are unset, in place. */

@@ -6,6 +6,7 @@ import {
   type KubeObject,
   Provenance,
   StatusError,
+  type Wire,
 } from "@dray/api";
 import type { JSONSchemaProps } from "@dray/api/apiextensions/v1";
 import { type DecodedBody, decodeBody, type RawBody, unrecognized } from "@dray/api/codec";
@@ -184,7 +185,7 @@ export class CustomModel implements ResourceModel {
     return [...ofMetadata, ...pruned, ...coerceEmbedded(object, schema, "", options)];
   }
 
-  setDefaults(object: KubeObject): void {
+  setDefaults(object: Wire<KubeObject>): void {
     setDefaults(object, this.#schema);
   }
 

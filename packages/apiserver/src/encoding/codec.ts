@@ -1,5 +1,6 @@
 import {
   apiVersionOf,
+  assertKubeObject,
   type FieldError,
   invalid,
   type KubeObject,
@@ -139,10 +140,9 @@ function otherKind(
 }
 
 function finished(decoded: DecodedBody, kind: ModelledKind, options: DecodeOptions): Decoded {
-  const { provenance } = decoded;
-  // The codec of the kind has checked its fields.
-  const object = decoded.object as unknown as KubeObject;
+  const { object, provenance } = decoded;
   const { now, release } = options;
   modelOf(kind).setDefaults(object, { now, provenance, ...(release === undefined ? {} : { release }) });
+  assertKubeObject(object);
   return { object, provenance, warnings: options.validation === "Ignore" ? [] : decoded.warnings };
 }

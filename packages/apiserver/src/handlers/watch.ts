@@ -1,4 +1,4 @@
-import { apiVersionOf, type KubeObject, StatusError } from "@dray/api";
+import { apiVersionOf, assertKubeObject, type KubeObject, StatusError } from "@dray/api";
 import type { ApiResponse, WatchEventType, WatchFrame, WatchResponse } from "@dray/client";
 import { accepted } from "../encoding/accepted.ts";
 import { encodeObject, protobufWatchFrame } from "../encoding/codec.ts";
@@ -288,8 +288,8 @@ class Frames {
     const tree = { kind: served.kind, apiVersion: apiVersionOf(served), metadata };
     // An object without any other data has the fields that are never omitted.
     const raw = { tree, duplicates: [], typed: false };
-    // A bookmark has no name, which KubeObject demands.
-    const object = modelOf(served).decode(raw, registry.features.version).object as unknown as KubeObject;
+    const { object } = modelOf(served).decode(raw, registry.features.version);
+    assertKubeObject(object);
     if (this.#accepted.as === undefined) return this.#frame("BOOKMARK", object);
     return this.#frame("BOOKMARK", this.#shown(object));
   }

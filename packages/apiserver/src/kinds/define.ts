@@ -1,4 +1,4 @@
-import type { Kind, KubeObject, Provenance } from "@dray/api";
+import type { Kind, KubeObject, Provenance, Wire } from "@dray/api";
 import type { Printer } from "../tables/column.ts";
 import type { ServiceAllocator } from "./core/service/allocator.ts";
 import type { ResourceFacts } from "./facts.ts";
@@ -20,7 +20,7 @@ export interface ServedKindRules<T extends KubeObject> {
   /** Absent: the kind is not a resource, only a body of requests to subresources. */
   readonly facts?: ResourceFacts;
   /** Normalizes a decoded object in place, before defaults and validation. */
-  normalise?(object: T): void;
+  normalise?(object: Wire<T>): void;
   /** Absent: the general rules apply. */
   readonly strategy?: Strategy<T>;
   /** A strategy that needs parts of the server. */

@@ -1,4 +1,4 @@
-import type { FieldError, KubeObject, StatusError } from "@dray/api";
+import type { FieldError, KubeObject, StatusError, Wire } from "@dray/api";
 import type { DecodedBody, RawBody } from "@dray/api/codec";
 import type { DefaultsContext } from "@dray/api/defaults";
 import type { CustomSchema } from "@dray/api/openapi";
@@ -41,7 +41,7 @@ export interface ResourceModel {
    */
   otherKind?(tree: Readonly<Record<string, unknown>>): StatusError;
   /** Sets the defaults, in place. */
-  setDefaults(object: KubeObject, context: DefaultsContext): void;
+  setDefaults(object: Wire<KubeObject>, context: DefaultsContext): void;
   /** Returns the object in another version or in its stored form; shares parts with the original. */
   convert(object: KubeObject, to: ModelledKind): KubeObject;
   /** Set if another server converts versions: `convert` then only knows prepared objects. */

@@ -1,4 +1,4 @@
-import { apiVersionOf, type FieldError, type KubeObject, type Provenance } from "@dray/api";
+import { apiVersionOf, type FieldError, type KubeObject, type Provenance, type Wire } from "@dray/api";
 import { type DecodedBody, decodeBody, kindOf, type RawBody } from "@dray/api/codec";
 import { type DefaultsContext, setDefaults } from "@dray/api/defaults";
 import type { KindRow } from "@dray/api/schema";
@@ -105,7 +105,7 @@ class BuiltInModel implements ResourceModel {
     return decodeBody(metaKinds.has(this.#row.kind) ? anyVersion(raw) : raw, this.#row, release);
   }
 
-  setDefaults(object: KubeObject, context: DefaultsContext): void {
+  setDefaults(object: Wire<KubeObject>, context: DefaultsContext): void {
     servedKind(this.#row)?.normalise?.(object);
     setDefaults(this.#row, object, context);
   }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import {
   apiVersionOf,
+  assertKubeObject,
   type Features,
   type FieldError,
   fieldErrorText,
@@ -113,8 +114,9 @@ export function decodeObject(draft: Draft, target: KindRow, options: DecodeOptio
   const problems = stored
     ? []
     : fieldProblems(draft, row, decoded.problems, object, options.features.version);
-  decoded.object["metadata"] ??= {};
-  const metadata = decoded.object["metadata"] as Partial<KubeObject["metadata"]>;
+  const draftObject = decoded.object;
+  assertKubeObject(draftObject);
+  const metadata: Partial<KubeObject["metadata"]> = draftObject.metadata;
   // A server of another release has stored fields that this one does not know.
   const notes = stored
     ? decoded.problems.map((problem) => `${object}: ${problem}, which is not looked at`)
@@ -128,8 +130,6 @@ export function decodeObject(draft: Draft, target: KindRow, options: DecodeOptio
   }
   metadata.uid ??= uidOf(target.kind, metadata.namespace, metadata.name);
   if (!/^\d+$/.test(metadata.resourceVersion ?? "")) metadata.resourceVersion = "1";
-  // It has a uid and a resource version now.
-  const draftObject = decoded.object as unknown as KubeObject;
   const { features, now } = options;
   const { provenance } = decoded;
   // Before the defaults: a default that is dropped again is not in the manifest.

@@ -10,13 +10,14 @@ import type {
   ValidatingWebhook,
   ValidatingWebhookConfiguration,
 } from "../../generated/admissionregistration/v1.ts";
+import type { Wire } from "../../objects/wire.ts";
 
-function defaultRules(rules: readonly Rule[] | undefined): void {
+function defaultRules(rules: readonly Wire<Rule>[] | null | undefined): void {
   for (const rule of rules ?? []) rule.scope ??= "*";
 }
 
-function defaultMatchResources(match: MatchResources | undefined): void {
-  if (match === undefined) return;
+function defaultMatchResources(match: Wire<MatchResources> | null | undefined): void {
+  if (!match) return;
   match.matchPolicy ??= "Equivalent";
   match.namespaceSelector ??= {};
   match.objectSelector ??= {};
@@ -24,19 +25,21 @@ function defaultMatchResources(match: MatchResources | undefined): void {
   defaultRules(match.excludeResourceRules);
 }
 
-export function defaultPolicy({ spec }: ValidatingAdmissionPolicy | MutatingAdmissionPolicy): void {
-  if (spec === undefined) return;
+export function defaultPolicy({
+  spec,
+}: Wire<ValidatingAdmissionPolicy> | Wire<MutatingAdmissionPolicy>): void {
+  if (!spec) return;
   spec.failurePolicy ??= "Fail";
   defaultMatchResources(spec.matchConstraints);
 }
 
 export function defaultPolicyBinding({
   spec,
-}: ValidatingAdmissionPolicyBinding | MutatingAdmissionPolicyBinding): void {
+}: Wire<ValidatingAdmissionPolicyBinding> | Wire<MutatingAdmissionPolicyBinding>): void {
   defaultMatchResources(spec?.matchResources);
 }
 
-function defaultWebhook(webhook: ValidatingWebhook | MutatingWebhook): void {
+function defaultWebhook(webhook: Wire<ValidatingWebhook> | Wire<MutatingWebhook>): void {
   webhook.failurePolicy ??= "Fail";
   webhook.matchPolicy ??= "Equivalent";
   webhook.namespaceSelector ??= {};
@@ -47,11 +50,11 @@ function defaultWebhook(webhook: ValidatingWebhook | MutatingWebhook): void {
   if (service) service.port ??= 443;
 }
 
-export function defaultValidatingWebhooks({ webhooks }: ValidatingWebhookConfiguration): void {
+export function defaultValidatingWebhooks({ webhooks }: Wire<ValidatingWebhookConfiguration>): void {
   for (const webhook of webhooks ?? []) defaultWebhook(webhook);
 }
 
-export function defaultMutatingWebhooks({ webhooks }: MutatingWebhookConfiguration): void {
+export function defaultMutatingWebhooks({ webhooks }: Wire<MutatingWebhookConfiguration>): void {
   for (const webhook of webhooks ?? []) {
     defaultWebhook(webhook);
     webhook.reinvocationPolicy ??= "Never";

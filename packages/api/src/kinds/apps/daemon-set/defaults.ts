@@ -1,8 +1,9 @@
 import type { DaemonSet } from "../../../generated/apps/v1.ts";
+import type { Wire } from "../../../objects/wire.ts";
 import { defaultPodTemplate } from "../../core/pod/defaults.ts";
 import { completed } from "../template-spec.ts";
 
-export function defaultDaemonSet(object: DaemonSet): void {
+export function defaultDaemonSet(object: Wire<DaemonSet>): void {
   const spec = completed(object);
   spec.updateStrategy ??= {};
   spec.updateStrategy.type ||= "RollingUpdate";

@@ -1,8 +1,9 @@
 import type { Deployment } from "../../../generated/apps/v1.ts";
+import type { Wire } from "../../../objects/wire.ts";
 import { defaultPodTemplate } from "../../core/pod/defaults.ts";
 import { completed } from "../template-spec.ts";
 
-export function defaultDeployment(object: Deployment): void {
+export function defaultDeployment(object: Wire<Deployment>): void {
   const spec = completed(object);
   spec.replicas ??= 1;
   spec.strategy ??= {};

@@ -1,10 +1,11 @@
 import type { StatefulSet } from "../../../generated/apps/v1.ts";
+import type { Wire } from "../../../objects/wire.ts";
 import { defaultPodTemplate } from "../../core/pod/defaults.ts";
 import type { DefaultsContext } from "../../define.ts";
 import { completed } from "../template-spec.ts";
 
 /** Upstream: pkg/apis/apps/v1/defaults.go, SetDefaults_StatefulSet */
-export function defaultStatefulSet(object: StatefulSet, { release }: DefaultsContext): void {
+export function defaultStatefulSet(object: Wire<StatefulSet>, { release }: DefaultsContext): void {
   const spec = completed(object);
   spec.podManagementPolicy ||= "OrderedReady";
   spec.updateStrategy ??= {};

@@ -1,7 +1,8 @@
 import type { LimitRange } from "../../../generated/core/v1.ts";
+import type { Wire } from "../../../objects/wire.ts";
 import { roundResources } from "../pod/defaults.ts";
 
-export function defaultLimitRange(range: LimitRange): void {
+export function defaultLimitRange(range: Wire<LimitRange>): void {
   for (const item of range.spec?.limits ?? []) {
     if (item.type === "Container") {
       item.default ??= {};

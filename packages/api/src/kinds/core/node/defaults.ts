@@ -1,7 +1,8 @@
 import type { Node } from "../../../generated/core/v1.ts";
+import type { Wire } from "../../../objects/wire.ts";
 import { roundResources } from "../pod/defaults.ts";
 
-export function defaultNode(node: Node): void {
+export function defaultNode(node: Wire<Node>): void {
   node.spec ??= {};
   const { spec, status } = node;
   // Two forms of one field: `podCIDR` is the first of `podCIDRs`.

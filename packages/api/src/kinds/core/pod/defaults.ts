@@ -13,13 +13,14 @@ import type {
   Volume,
 } from "../../../generated/core/v1.ts";
 import type { QuantityText } from "../../../objects/object.ts";
+import type { Wire } from "../../../objects/wire.ts";
 import { defaultPodLevelResources } from "../../../pod/resource-defaults.ts";
 import { Quantity } from "../../../values/quantity.ts";
 import type { DefaultsContext } from "../../define.ts";
 import { defaultHostPath } from "../host-path-defaults.ts";
 import { implicitPullPolicy } from "./image.ts";
 
-type AnyContainer = Container | EphemeralContainer;
+type AnyContainer = Wire<Container> | Wire<EphemeralContainer>;
 type Quantities = Record<string, QuantityText>;
 
 /** Default file mode of volumes of files: 0644. */
@@ -27,24 +28,24 @@ const defaultMode = 0o644;
 const milli = -3;
 
 /** Nothing smaller than a thousandth is kept of a resource. */
-export function roundResources(list: Quantities | undefined): void {
-  for (const [name, text] of Object.entries(list ?? {})) {
-    if (list !== undefined) list[name] = Quantity.parse(String(text)).roundUp(milli).toString();
-  }
+export function roundResources(list: Quantities | null | undefined): void {
+  if (!list) return;
+  for (const [name, text] of Object.entries(list))
+    list[name] = Quantity.parse(String(text)).roundUp(milli).toString();
 }
 
-function defaultRequirements(resources: ResourceRequirements | undefined): void {
+function defaultRequirements(resources: Wire<ResourceRequirements> | null | undefined): void {
   roundResources(resources?.limits);
   roundResources(resources?.requests);
 }
 
-function defaultHttp(action: HTTPGetAction | undefined): void {
+function defaultHttp(action: Wire<HTTPGetAction> | null | undefined): void {
   if (!action) return;
   action.path ||= "/";
   action.scheme ||= "HTTP";
 }
 
-function defaultProbe(probe: Probe | undefined): void {
+function defaultProbe(probe: Wire<Probe> | null | undefined): void {
   if (!probe) return;
   probe.timeoutSeconds ||= 1;
   probe.periodSeconds ||= 10;
@@ -53,12 +54,12 @@ function defaultProbe(probe: Probe | undefined): void {
   defaultHttp(probe.httpGet);
 }
 
-function defaultLifecycle(lifecycle: Lifecycle | undefined): void {
+function defaultLifecycle(lifecycle: Wire<Lifecycle> | null | undefined): void {
   defaultHttp(lifecycle?.postStart?.httpGet);
   defaultHttp(lifecycle?.preStop?.httpGet);
 }
 
-function defaultFieldRef(selector: ObjectFieldSelector | undefined): void {
+function defaultFieldRef(selector: Wire<ObjectFieldSelector> | null | undefined): void {
   if (selector) selector.apiVersion ||= "v1";
 }
 
@@ -74,7 +75,7 @@ function defaultContainer(container: AnyContainer): void {
   defaultLifecycle(container.lifecycle);
 }
 
-function defaultVolume(volume: Volume): void {
+function defaultVolume(volume: Wire<Volume>): void {
   const sources = Object.entries(volume).filter(([name, source]) => name !== "name" && source != null);
   if (sources.length === 0) volume.emptyDir = {};
   defaultHostPath(volume.hostPath);
@@ -93,7 +94,9 @@ function defaultVolume(volume: Volume): void {
   }
   if (volume.image) volume.image.pullPolicy ||= implicitPullPolicy(volume.image.reference ?? "");
   if (volume.ephemeral?.volumeClaimTemplate) {
-    const { spec } = volume.ephemeral.volumeClaimTemplate;
+    const { volumeClaimTemplate } = volume.ephemeral;
+    volumeClaimTemplate.spec ??= {};
+    const { spec } = volumeClaimTemplate;
     spec.volumeMode ??= "Filesystem";
     roundResources(spec.resources?.limits);
     roundResources(spec.resources?.requests);
@@ -101,7 +104,7 @@ function defaultVolume(volume: Volume): void {
 }
 
 /** Defaults that pods and pod templates share. */
-function defaultPodSpec(spec: PodSpec): void {
+function defaultPodSpec(spec: Wire<PodSpec>): void {
   spec.dnsPolicy ||= "ClusterFirst";
   spec.restartPolicy ||= "Always";
   spec.securityContext ??= {};
@@ -122,37 +125,38 @@ function defaultPodSpec(spec: PodSpec): void {
 }
 
 /** A limit without a request is a request too. */
-function requestWhatIsLimited(resources: ResourceRequirements | undefined): void {
+function requestWhatIsLimited(resources: Wire<ResourceRequirements> | null | undefined): void {
   if (!resources?.limits) return;
   resources.requests ??= {};
   for (const [name, limit] of Object.entries(resources.limits)) resources.requests[name] ??= limit;
 }
 
-function publishOnHost(container: Container): void {
-  for (const port of container.ports ?? []) port.hostPort ||= port.containerPort;
+function publishOnHost(container: Wire<Container>): void {
+  for (const port of container.ports ?? []) port.hostPort ||= port.containerPort ?? 0;
 }
 
 /** Defaults of the template of a workload. */
-export function defaultPodTemplate(template: PodTemplateSpec | undefined): void {
+export function defaultPodTemplate(template: Wire<PodTemplateSpec> | null | undefined): void {
   if (!template) return;
   template.spec ??= { containers: [] };
   defaultPodSpec(template.spec);
 }
 
-export function defaultPod(pod: Pod, { release }: DefaultsContext): void {
+export function defaultPod(pod: Wire<Pod>, { release }: DefaultsContext): void {
   pod.spec ??= { containers: [] };
   const { spec } = pod;
   const containers = [...(spec.initContainers ?? []), ...(spec.containers ?? [])];
   for (const container of containers) requestWhatIsLimited(container.resources);
   defaultPodSpec(spec);
-  if (minorOf(release) < 37) defaultPodLevelResources(spec, release as KubernetesVersion);
+  // They read the resources only, which are checked when the body is decoded.
+  if (minorOf(release) < 37) defaultPodLevelResources(spec as PodSpec, release as KubernetesVersion);
   spec.enableServiceLinks ??= true;
   if (spec.hostNetwork) for (const container of containers) publishOnHost(container);
   defaultPodStatus(pod);
 }
 
 /** `podIP` is the first of `podIPs`; a client that writes the older field only writes both. */
-function defaultPodStatus({ status }: Pod): void {
+function defaultPodStatus({ status }: Wire<Pod>): void {
   if (!status) return;
   const first = status.podIPs?.[0]?.ip;
   if (status.podIP) {

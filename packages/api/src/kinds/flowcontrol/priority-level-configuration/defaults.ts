@@ -1,7 +1,8 @@
 /** Upstream: pkg/apis/flowcontrol/v1/defaults.go */
 import type { PriorityLevelConfiguration } from "../../../generated/flowcontrol/v1.ts";
+import type { Wire } from "../../../objects/wire.ts";
 
-export function defaultPriorityLevel({ spec }: PriorityLevelConfiguration): void {
+export function defaultPriorityLevel({ spec }: Wire<PriorityLevelConfiguration>): void {
   const { exempt, limited } = spec ?? {};
   if (exempt) {
     exempt.nominalConcurrencyShares ??= 0;

@@ -1,6 +1,7 @@
 import type { NetworkPolicy } from "../../../generated/networking/v1.ts";
+import type { Wire } from "../../../objects/wire.ts";
 
-export function defaultNetworkPolicy(policy: NetworkPolicy): void {
+export function defaultNetworkPolicy(policy: Wire<NetworkPolicy>): void {
   policy.spec ??= {};
   const { spec } = policy;
   for (const rule of [...(spec.ingress ?? []), ...(spec.egress ?? [])]) {

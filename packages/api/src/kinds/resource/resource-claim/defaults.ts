@@ -9,20 +9,23 @@ import type {
   DeviceRequest as OldDeviceRequest,
   ResourceClaim as OldResourceClaim,
 } from "../../../generated/resource/v1beta1.ts";
+import type { Wire } from "../../../objects/wire.ts";
 
-function defaultRequest(request: ExactDeviceRequest | DeviceSubRequest | OldDeviceRequest): void {
+function defaultRequest(
+  request: Wire<ExactDeviceRequest> | Wire<DeviceSubRequest> | Wire<OldDeviceRequest>,
+): void {
   request.allocationMode ||= "ExactCount";
   if (request.allocationMode === "ExactCount" && !request.count) request.count = 1;
 }
 
-export function defaultSpec(spec: ResourceClaimSpec | undefined): void {
+export function defaultSpec(spec: Wire<ResourceClaimSpec> | null | undefined): void {
   for (const request of spec?.devices?.requests ?? []) {
     if (request.exactly) defaultRequest(request.exactly);
     for (const alternative of request.firstAvailable ?? []) defaultRequest(alternative);
   }
 }
 
-export function defaultClaim(claim: ResourceClaim): void {
+export function defaultClaim(claim: Wire<ResourceClaim>): void {
   defaultSpec(claim.spec);
 }
 
@@ -30,13 +33,13 @@ export function defaultClaim(claim: ResourceClaim): void {
  * v1beta1 has the fields of `exactly` in the request itself; a request without a class should have none of
  * them.
  */
-export function defaultOldSpec(spec: OldResourceClaim["spec"] | undefined): void {
+export function defaultOldSpec(spec: Wire<OldResourceClaim>["spec"] | null | undefined): void {
   for (const request of spec?.devices?.requests ?? []) {
     if (request.deviceClassName) defaultRequest(request);
     for (const alternative of request.firstAvailable ?? []) defaultRequest(alternative);
   }
 }
 
-export function defaultOldClaim(claim: OldResourceClaim): void {
+export function defaultOldClaim(claim: Wire<OldResourceClaim>): void {
   defaultOldSpec(claim.spec);
 }

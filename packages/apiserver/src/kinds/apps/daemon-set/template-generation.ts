@@ -1,10 +1,11 @@
-import type { KubeObject } from "@dray/api";
+import type { KubeObject, Wire } from "@dray/api";
 import type { ObjectMeta } from "@dray/api/meta/v1";
 
 /** Annotation that numbers the template of a daemon set. It was a field before apps/v1. */
 export const templateGeneration = "deprecated.daemonset.template.generation";
 
-export function setTemplateGeneration(object: KubeObject, generation: number): void {
+export function setTemplateGeneration(object: Wire<KubeObject>, generation: number): void {
+  object.metadata ??= {};
   object.metadata.annotations = { ...object.metadata.annotations, [templateGeneration]: String(generation) };
 }
 
@@ -19,6 +20,6 @@ export function internalMetadata({ metadata }: KubeObject): ObjectMeta {
 }
 
 /** Sets the annotation of a daemon set regardless of the request. */
-export function withTemplateGeneration(object: KubeObject): void {
-  if (object.metadata.annotations?.[templateGeneration] === undefined) setTemplateGeneration(object, 0);
+export function withTemplateGeneration(object: Wire<KubeObject>): void {
+  if (object.metadata?.annotations?.[templateGeneration] === undefined) setTemplateGeneration(object, 0);
 }

@@ -1,10 +1,11 @@
+import type { Wire } from "@dray/api";
 import { Pod } from "@dray/api/core/v1";
 import { defineServedKind } from "../../define.ts";
 import { podColumns } from "./columns.ts";
 import { podStrategy } from "./strategy.ts";
 
 /** Negative grace periods become one second. */
-function positiveGracePeriod({ spec }: Pod): void {
+function positiveGracePeriod({ spec }: Wire<Pod>): void {
   const seconds = spec?.terminationGracePeriodSeconds;
   if (spec && seconds !== undefined && seconds !== null && seconds < 0)
     spec.terminationGracePeriodSeconds = 1;

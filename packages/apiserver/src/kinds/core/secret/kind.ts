@@ -1,3 +1,4 @@
+import type { Wire } from "@dray/api";
 import { setKey } from "@dray/api/codec";
 import { Secret } from "@dray/api/core/v1";
 import { defineServedKind } from "../../define.ts";
@@ -6,8 +7,8 @@ import { secretColumns } from "./columns.ts";
 import { keyPairProblem } from "./key-pair.ts";
 
 /** `stringData` is only for writing: its texts become `data`. */
-function foldStringData(secret: Secret): void {
-  if (secret.stringData === undefined) return;
+function foldStringData(secret: Wire<Secret>): void {
+  if (!secret.stringData) return;
   const data: Record<string, string> = { ...secret.data };
   for (const [key, text] of Object.entries(secret.stringData)) {
     setKey(data, key, Buffer.from(text, "utf8").toString("base64"));
