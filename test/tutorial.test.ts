@@ -187,7 +187,7 @@ test("explores the state", withKubectl, async () => {
   assert.match(claim.metadata.creationTimestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
 
   const log = await cluster.kubectl("logs", "-l", label, "-n", "dra-tutorial");
-  const prefix = String.raw`^I\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ [\w.]+:\d+\] `;
+  const prefix = String.raw`^I\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ [\w.-]+:\d+\] `;
   assert.match(log, new RegExp(`${prefix}PrepareResourceClaims is called: number of claims: 1$`, "m"));
   const { uid } = claim.metadata;
   const prepared = `Returning newly prepared devices for claim '${uid}': [{[some-gpu] ${node} ${device} [k8s.gpu.example.com/gpu=common k8s.gpu.example.com/gpu=${uid}-${device}]}]`;
