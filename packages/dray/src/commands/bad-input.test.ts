@@ -78,7 +78,8 @@ const cases: [line: string, message: RegExp][] = [
     [`${command} --kubeconfig $/folder`, /^error: cannot read kubeconfig \$\/folder: EISDIR/],
     [`${command} --kubeconfig $/file`, /^error: \$\/file: /],
   ]),
-  ["scheduler --config $/missing", /^error: --config \$\/missing: cannot be read: ENOENT/],
+  ["scheduler --config $/missing", /^error: --config \$\/missing: there is no such file\n/],
+  ["scheduler --config $/folder", /^error: --config \$\/folder: must be a file, and is a folder\n/],
   [
     "scheduler --config $/file",
     /^error: \$\/file: must be an object of kind KubeSchedulerConfiguration, kubescheduler\.config\.k8s\.io\/v1/,
@@ -89,7 +90,7 @@ const cases: [line: string, message: RegExp][] = [
   ],
   [
     "up --detach --data-dir $/new-f --scheduler-config $/missing",
-    /^error: --scheduler-config \$\/missing: cannot be read: ENOENT/,
+    /^error: --scheduler-config \$\/missing: there is no such file\n/,
   ],
   [
     "up --detach --data-dir $/new-g --scheduler-config $/scheduler.yaml",
@@ -104,7 +105,7 @@ const cases: [line: string, message: RegExp][] = [
   ["kubelet --node-name a --kubeconfig $/file --root-dir $/root", /^error: \$\/file: /],
   [
     "kubelet --node-name a --kubeconfig $/file --root-dir $/root --client-ca-file $/missing",
-    /^error: --client-ca-file \$\/missing: cannot be read: ENOENT/,
+    /^error: --client-ca-file \$\/missing: there is no such file\n/,
   ],
   ["plan -f $/missing", /^error: \$\/missing: there is no such file or directory/],
   ["plan -f $/folder", /^error: \$\/folder: the directory has no files that end in \.yaml/],

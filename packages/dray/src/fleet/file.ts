@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { featuresOf, parseFeatureGates, parseKubernetesVersion } from "@dray/api";
 import type { ClusterConfig, Layout } from "@dray/cluster";
 import { type Fleet, type ReadFleetOptions, readFleet } from "@dray/driver-simulated";
-import { UsageError } from "../terminal/failure.ts";
+import { readFlagFile } from "../options/flag-file.ts";
 import { simulationOf } from "./simulated-nodes.ts";
 
 /** A fleet file of `--fleet`. */
@@ -18,14 +18,7 @@ export interface FleetFile {
  * Reads the file of `--fleet`. Throws a UsageError if it cannot be read, and a FleetError if it is invalid.
  */
 export function readFleetFile(file: string, options: ReadFleetOptions = {}): FleetFile {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const why = code === "ENOENT" ? "there is no such file" : `cannot be read: ${message}`;
-    throw new UsageError(`--fleet ${file}: ${why}`);
-  }
+  const text = readFlagFile("--fleet", file);
   return { path: resolve(file), text, fleet: readFleet([{ file, text }], options) };
 }
 

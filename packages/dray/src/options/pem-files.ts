@@ -1,15 +1,10 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { UsageError } from "../terminal/failure.ts";
+import { readFlagFile } from "./flag-file.ts";
 
 /** Reads the file of a flag. Throws a UsageError if that fails. Returns undefined without the flag. */
 export function contents(flag: string, file: string | undefined): string | undefined {
-  if (file === undefined) return undefined;
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    throw new UsageError(`${flag} ${file}: cannot be read: ${(error as Error).message}`);
-  }
+  return file === undefined ? undefined : readFlagFile(flag, file);
 }
 
 /** Throws a UsageError for a PEM file that Node's cryptography cannot read. */

@@ -1,8 +1,7 @@
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Features } from "@dray/api";
 import type { SchedulerConfiguration } from "@dray/scheduler";
-import { UsageError } from "../terminal/failure.ts";
+import { readFlagFile } from "./flag-file.ts";
 
 /** The KubeSchedulerConfiguration of a flag. */
 export interface SchedulerConfigFile {
@@ -21,12 +20,7 @@ export async function readSchedulerConfig(
   file: string,
   features: Features,
 ): Promise<SchedulerConfigFile> {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (error) {
-    throw new UsageError(`${flag} ${file}: cannot be read: ${(error as Error).message}`);
-  }
+  const text = readFlagFile(flag, file);
   return { path: resolve(file), text, configuration: await checkSchedulerConfig(file, text, features) };
 }
 

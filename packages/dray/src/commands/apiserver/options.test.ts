@@ -52,7 +52,7 @@ const mistakes: readonly [flags: UpstreamFlags, message: RegExp][] = [
   ],
   [{ kubeletTimeout: "soon" }, /^--kubelet-timeout soon: must be a duration above 0/],
   [{ tlsPrivateKeyFile: "a" }, /^--tls-cert-file and --tls-private-key-file must be given together$/],
-  [{ tokenAuthFile: "none" }, /^--token-auth-file none: cannot be read: ENOENT/],
+  [{ tokenAuthFile: "none" }, /^--token-auth-file none: there is no such file$/],
   [{ clientCaFile: "package.json" }, /^--client-ca-file package.json: must hold certificates in PEM form: /],
   [{ serviceAccountSigningKeyFile: "package.json" }, /package.json: must hold a private key in PEM form: /],
   [{ maxRequestsInflight: "-1" }, /^--max-requests-inflight -1: must be a whole number from 0 to/],

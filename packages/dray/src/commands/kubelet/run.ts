@@ -8,6 +8,7 @@ import { builtInImages } from "../../images/built-in.ts";
 import { followMappedImages } from "../../images/mapped.ts";
 import { parseImageMapping } from "../../images/mapping.ts";
 import { createLog } from "../../log/create.ts";
+import { readFlagFile } from "../../options/flag-file.ts";
 import { defaultOciDir, openRuntime, registryHostsOption, runtimeOption } from "../../options/runtime.ts";
 import { unsafeSysctlsOption } from "../../options/sysctls.ts";
 import { bindAddressOption, featuresOption, isOn, nodeIpOption, wholeNumber } from "../../options/values.ts";
@@ -194,13 +195,7 @@ async function checkFiles(options: KubeletOptions): Promise<void> {
     ["--tls-private-key-file", options.tlsPrivateKeyFile],
     ["--client-ca-file", options.clientCaFile === undefined ? [] : [options.clientCaFile]],
   ] as const) {
-    for (const file of files) {
-      try {
-        readFileSync(file);
-      } catch (error) {
-        throw new UsageError(`${flag} ${file}: cannot be read: ${(error as Error).message}`);
-      }
-    }
+    for (const file of files) readFlagFile(flag, file);
   }
   const { proxyKubeconfig, bootstrapKubeconfig } = options;
   const given = [proxyKubeconfig, bootstrapKubeconfig].filter((file) => file !== undefined);
