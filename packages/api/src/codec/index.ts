@@ -24,5 +24,5 @@ export { type Decoded, DecodeError, type DecodeOptions, decodeAs } from "./decod
 export { decodeProtobuf, encodeProtobuf, protobufWatchFrame } from "./protobuf/envelope.ts";
 export { Provenance, type RawTexts } from "./provenance.ts";
 export { isRegistered, unknownConversion } from "./registered.ts";
-export { encodeObject, rememberedText, rememberText } from "./text.ts";
+export { encodeObject, isShared, share } from "./text.ts";
 export { thaw } from "./thaw.ts";

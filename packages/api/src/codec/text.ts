@@ -1,23 +1,31 @@
 import { encodeJSON, escapeAsGo } from "../json/json.ts";
 
-/** Memo of the JSON of frozen values that many objects share, so that each is written out once. */
-const texts = new WeakMap<object, string>();
+/**
+ * The shared values, with their JSON. A shared value is frozen and part of many objects: it is written out
+ * once, and a copy of an object that is to be changed has it as it is.
+ */
+const sharedTexts = new WeakMap<object, string>();
 
-/** Remembers the JSON text of a value that is not changed any more. */
-export function rememberText(value: object, text: string): void {
-  texts.set(value, text);
+/** Makes a frozen value a shared one; `text` is its JSON. */
+export function share(value: object, text: string): void {
+  sharedTexts.set(value, text);
 }
 
-export function rememberedText(value: object): string | undefined {
-  return texts.get(value);
+export function isShared(value: object): boolean {
+  return sharedTexts.has(value);
+}
+
+/** The JSON of a shared value; undefined for other values. */
+export function sharedText(value: object): string | undefined {
+  return sharedTexts.get(value);
 }
 
 type Tree = Readonly<Record<string, unknown>>;
 
 /**
  * JSON text of an object or a list of objects, as `encodeJSON` has it, with Go's escapes and with
- * managedFields as the last of the metadata. Field sets whose text is remembered are not looked into: they
- * are half of most objects.
+ * managedFields as the last of the metadata. Shared field sets are not looked into: they are half of most
+ * objects.
  */
 export function encodeObject(value: object): string {
   return escapeAsGo(objectText(value));
@@ -38,13 +46,13 @@ function objectText(value: object): string {
   return `{${parts.join(",")}}`;
 }
 
-/** Undefined where no text is remembered. */
+/** Undefined unless all field sets are shared. */
 function metadataText(metadata: unknown): string | undefined {
   const entries = (metadata as Tree | undefined)?.["managedFields"];
   if (!Array.isArray(entries) || entries.length === 0) return undefined;
   const parts: string[] = [];
   for (const { fieldsV1, ...entry } of entries as readonly Tree[]) {
-    const text = typeof fieldsV1 === "object" && fieldsV1 !== null ? texts.get(fieldsV1) : undefined;
+    const text = typeof fieldsV1 === "object" && fieldsV1 !== null ? sharedText(fieldsV1) : undefined;
     if (text === undefined) return undefined;
     parts.push(joined(entry, "fieldsV1", text));
   }

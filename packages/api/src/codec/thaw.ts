@@ -1,14 +1,14 @@
 import { setKey } from "../json/parser.ts";
 import type { Provenance } from "./provenance.ts";
-import { rememberedText } from "./text.ts";
+import { isShared } from "./text.ts";
 
 /**
- * A copy to change. Frozen strings, numbers and bytes are shared, and so are values that many objects share
- * (`rememberText`). With the provenance of the value, the copy has the same.
+ * A copy to change. It has the strings, numbers, bytes and shared values (`share`) of the original. With the
+ * provenance of the value, the copy has the same.
  */
 export function thaw<T>(value: T, provenance?: Provenance): T {
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
-  if (rememberedText(value) !== undefined) return value;
+  if (isShared(value)) return value;
   const copy = Array.isArray(value)
     ? value.map((item: unknown) => thaw(item, provenance))
     : thawedFields(value, provenance);

@@ -1,5 +1,5 @@
 import type { KubeObject } from "@dray/api";
-import { encodeJSON, rememberedText, rememberText } from "@dray/api/codec";
+import { encodeJSON, isShared, share } from "@dray/api/codec";
 import { deepFreeze } from "./json.ts";
 
 /** Field sets by their text. Cleared when full; objects keep their sets. */
@@ -20,7 +20,7 @@ export function shareFields(object: KubeObject): KubeObject {
   let changed = false;
   const entries = managedFields.map((entry) => {
     const own = entry.fieldsV1 as object | null | undefined;
-    if (own === undefined || own === null || rememberedText(own) !== undefined) return entry;
+    if (own === undefined || own === null || isShared(own)) return entry;
     changed = true;
     return { ...entry, fieldsV1: shared(own) };
   });
@@ -33,7 +33,7 @@ function shared(set: object): object {
   const text = encodeJSON(set);
   const known = sets.get(text);
   if (known !== undefined) return known;
-  rememberText(deepFreeze(set), text);
+  share(deepFreeze(set), text);
   if (text.length > maxTextLength) return set;
   kept += text.length;
   if (kept > maxKeptLength) {

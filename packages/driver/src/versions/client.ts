@@ -5,6 +5,7 @@ import { convertingInformer } from "./informer.ts";
 import { convertingResource } from "./resource.ts";
 import { ServedVersion } from "./served.ts";
 
+/** Memo: a client is asked once for the versions that its server has. */
 const wrapped = new WeakMap<Client, Client>();
 
 /**

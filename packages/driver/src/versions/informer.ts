@@ -23,6 +23,7 @@ export function convertingInformer<T extends KubeObject>(
     async start(signal) {
       const found = await served.wait(signal);
       if (found === undefined) return;
+      // Memo: an object that several handlers receive is converted once.
       const cache = new WeakMap<T, T>();
       convert = (object) => {
         const before = cache.get(object) ?? toV1(object, found);

@@ -1,7 +1,7 @@
 import { encodeJSON, escapeAsGo } from "../../json/json.ts";
 import type { Field, FieldType, ScalarName, StructType } from "../../schema/types.ts";
 import { parseDuration } from "../../values/duration.ts";
-import { rememberedText } from "../text.ts";
+import { sharedText } from "../text.ts";
 import { messageOf } from "./message.ts";
 import { zeroTime } from "./time.ts";
 import { BackwardWriter } from "./writer.ts";
@@ -211,7 +211,7 @@ function scalarSource(source: Source, number: number, name: ScalarName, value: s
 /** The raw text of a JSON value in a field of its own; null is empty. */
 function writeJSON(writer: BackwardWriter, value: unknown): void {
   if (value === undefined || value === null) return;
-  const remembered = typeof value === "object" ? rememberedText(value) : undefined;
+  const remembered = typeof value === "object" ? sharedText(value) : undefined;
   writer.textField(1, escapeAsGo(remembered ?? encodeJSON(value)));
 }
 
