@@ -15,7 +15,8 @@ import { checkCommonUpdate, checkMetadata, checkMetadataUpdate, FieldErrors } fr
 import { encodeJSON } from "../encoding/codec.ts";
 import { forbidden, serverError } from "../errors/status.ts";
 import { duplicateFields } from "../json/nesting.ts";
-import type { ModelledKind, OutsideConversion, ResourceModel } from "../kinds/model.ts";
+import { fieldsIn } from "../json/values.ts";
+import type { ModelledKind, OutsideConversion, ResourceModel, UpdateFindings } from "../kinds/model.ts";
 import type { ScalePaths } from "../kinds/resources.ts";
 import type { Strategy } from "../kinds/strategy.ts";
 import type { ObjectType } from "../patch/index.ts";
@@ -30,7 +31,7 @@ import {
 } from "../structural-schemas/embedded.ts";
 import { checkListTypes } from "../structural-schemas/list-types.ts";
 import { prune } from "../structural-schemas/pruning.ts";
-import { RuleSet } from "../structural-schemas/rules/evaluate.ts";
+import { type CheckOptions, RuleSet } from "../structural-schemas/rules/evaluate.ts";
 import { isPlain, type Plain, propertyOf } from "../structural-schemas/schema.ts";
 import { checkValue } from "../structural-schemas/validate.ts";
 import type { Printer } from "../tables/column.ts";
@@ -75,16 +76,14 @@ export class CustomModel implements ResourceModel {
    * written.
    */
   readonly #schemas: ReadonlyMap<string, JSONSchemaProps | undefined>;
-  /** Cache of converted stored objects, by target version. */
+  /** Memo of converted stored objects, by target apiVersion. */
   readonly #read = new Map<string, WeakMap<KubeObject, KubeObject>>();
   /**
-   * Pending calls of the webhook, by object and apiVersion: watchers need the same conversion at the same
-   * time.
+   * Pending calls of the webhook, by target apiVersion and object: watchers need the same conversion at the
+   * same time.
    */
-  readonly #pending = new WeakMap<KubeObject, Map<string, Promise<void>>>();
+  readonly #pending = new Map<string, Map<KubeObject, Promise<void>>>();
   #rules: RuleSet | undefined;
-  /** Warnings of rules that an object would violate if it were new. */
-  readonly #tolerated = new WeakMap<KubeObject, readonly string[]>();
 
   readonly conversion: OutsideConversion | undefined;
 
@@ -220,32 +219,40 @@ export class CustomModel implements ResourceModel {
     const apiVersion = apiVersionOf(to);
     const known = this.#knownIn(apiVersion);
     const others = objects.filter((object) => object.apiVersion !== apiVersion && !known.has(object));
+    const calls = this.#pendingIn(apiVersion);
     const pending = new Set<Promise<void>>();
     const missing = others.filter((object) => {
-      const same = this.#pending.get(object)?.get(apiVersion);
+      const same = calls.get(object);
       if (same !== undefined) pending.add(same);
       return same === undefined;
     });
     for (const group of Map.groupBy(missing, (object) => object.apiVersion).values()) {
-      const answer = this.#ask(webhook, group, to);
+      const answer = this.#ask(webhook, group, to).finally(() => {
+        for (const object of group) calls.delete(object);
+      });
       pending.add(answer);
-      for (const object of group) this.#pending.set(object, new Map([[apiVersion, answer]]));
+      for (const object of group) calls.set(object, answer);
     }
     await Promise.all(pending);
   }
 
+  #pendingIn(apiVersion: string): Map<KubeObject, Promise<void>> {
+    let pending = this.#pending.get(apiVersion);
+    if (pending === undefined) {
+      pending = new Map();
+      this.#pending.set(apiVersion, pending);
+    }
+    return pending;
+  }
+
   async #ask(webhook: ConversionWebhook, objects: readonly KubeObject[], to: ModelledKind): Promise<void> {
     const known = this.#knownIn(apiVersionOf(to));
-    try {
-      const revived = objects.map((object) => this.#revived(object));
-      const made = await webhook.convert(revived, apiVersionOf(to));
-      for (const [index, object] of objects.entries()) {
-        const read = deepFreeze(this.#coerced(made[index]!, to.version));
-        known.set(object, read);
-        known.set(read, read);
-      }
-    } finally {
-      for (const object of objects) this.#pending.delete(object);
+    const revived = objects.map((object) => this.#revived(object));
+    const made = await webhook.convert(revived, apiVersionOf(to));
+    for (const [index, object] of objects.entries()) {
+      const read = deepFreeze(this.#coerced(made[index]!, to.version));
+      known.set(object, read);
+      known.set(read, read);
     }
   }
 
@@ -259,8 +266,7 @@ export class CustomModel implements ResourceModel {
   /** Prunes an object of the webhook by the schema of its version. In place. */
   #coerced(object: KubeObject, version: string): KubeObject {
     const { resourceVersion } = object.metadata;
-    // KubeObject has no index signature.
-    this.#coerce(object as unknown as Plain, { stored: true }, this.#schemas.get(version));
+    this.#coerce(fieldsIn(object), { stored: true }, this.#schemas.get(version));
     if (resourceVersion !== undefined) object.metadata.resourceVersion = resourceVersion;
     return object;
   }
@@ -275,8 +281,7 @@ export class CustomModel implements ResourceModel {
       );
     const renamed = thaw({ ...object, apiVersion, kind: to.kind });
     const { resourceVersion } = object.metadata;
-    // KubeObject has no index signature.
-    this.#coerce(renamed as unknown as Plain, { stored: true }, this.#schemas.get(to.version));
+    this.#coerce(fieldsIn(renamed), { stored: true }, this.#schemas.get(to.version));
     if (resourceVersion !== undefined) renamed.metadata.resourceVersion = resourceVersion;
     return renamed;
   }
@@ -284,8 +289,7 @@ export class CustomModel implements ResourceModel {
   #revived(object: KubeObject): KubeObject {
     const schema = this.#schemas.get(versionOf(object));
     const draft = thaw(object);
-    // KubeObject has no index signature.
-    const plain = draft as unknown as Plain;
+    const plain = fieldsIn(draft);
     const { resourceVersion } = object.metadata;
     this.#coerce(plain, { stored: true }, schema);
     if (!draft.metadata.generation) draft.metadata.generation = 1;
@@ -317,11 +321,11 @@ export class CustomModel implements ResourceModel {
     this.#checkScale(errors, shown, true);
     checkEmbedded(errors, schema, shown);
     checkListTypes(errors, schema, shown);
-    this.#checkRules(errors, object, shown);
+    this.#checkRules(errors, shown);
     return errors.list;
   }
 
-  validateUpdate(object: KubeObject, old: KubeObject, subresource: string): readonly FieldError[] {
+  validateUpdate(object: KubeObject, old: KubeObject, subresource: string): UpdateFindings {
     const errors = new FieldErrors();
     const schema = this.#schema;
     const [shown, before] = [this.#own(object), this.#own(old)];
@@ -338,22 +342,18 @@ export class CustomModel implements ResourceModel {
     }
     this.#checkScale(errors, shown, !status);
     this.#checkLists(errors, shown, before);
-    this.#checkRules(errors, object, shown, { old: before, correlation });
-    return errors.list;
+    const tolerated: string[] = [];
+    this.#checkRules(errors, shown, { old: before, correlation, warnings: tolerated });
+    return { errors: errors.list, tolerated };
   }
 
   warnings(object: KubeObject, old: KubeObject | undefined, subresource: string): readonly string[] {
     return subresource === "status" ? [] : finalizerWarnings(object, old);
   }
 
-  tolerated(object: KubeObject): readonly string[] {
-    return this.#tolerated.get(object) ?? [];
-  }
-
   /** Returns the object in this version. */
   #own(object: KubeObject): Plain {
-    // KubeObject has no index signature.
-    return { ...object, apiVersion: apiVersionOf(this.#version) } as unknown as Plain;
+    return fieldsIn({ ...object, apiVersion: apiVersionOf(this.#version) });
   }
 
   /** List violations of the old object are tolerated. */
@@ -367,20 +367,13 @@ export class CustomModel implements ResourceModel {
     if (this.#version.scale !== undefined) checkScaled(errors, this.#version.scale, object, withSpec);
   }
 
-  #checkRules(
-    errors: FieldErrors,
-    object: KubeObject,
-    value: Plain,
-    before?: { readonly old: Plain; readonly correlation: Correlation },
-  ): void {
+  #checkRules(errors: FieldErrors, value: Plain, update?: CheckOptions): void {
     if (this.#ruleSet.empty) return;
     if (errors.list.some(({ type }) => blocking.has(type))) {
       errors.at("<nil>").invalid(null, unchecked);
       return;
     }
-    const warnings: string[] = [];
-    this.#ruleSet.check(errors, value, { ...before, warnings });
-    this.#tolerated.set(object, warnings);
+    this.#ruleSet.check(errors, value, update);
   }
 }
 

@@ -23,6 +23,13 @@ export interface OutsideConversion {
   toStored(object: KubeObject): Promise<KubeObject>;
 }
 
+/** The result of the validation of an update. */
+export interface UpdateFindings {
+  readonly errors: readonly FieldError[];
+  /** Violations that the old object has too: they are warnings. */
+  readonly tolerated: readonly string[];
+}
+
 /**
  * Rules of a kind in one version, in addition to its names and facts. Built-in kinds take them from the
  * schema table (`models.ts`), custom ones from their definition (`customresources/model.ts`).
@@ -54,11 +61,7 @@ export interface ResourceModel {
     old: KubeObject,
     subresource: string,
     context: ValidationContext,
-  ): readonly FieldError[];
-  /**
-   * Returns violations that the last validation of an object tolerated, because the old object has them too.
-   */
-  tolerated?(object: KubeObject): readonly string[];
+  ): UpdateFindings;
   /** Returns the warnings for a valid object; `old` is undefined for a new one. */
   warnings(object: KubeObject, old: KubeObject | undefined, subresource: string): readonly string[];
   /** Strategy of a custom kind; built-in kinds have theirs in their definition. */

@@ -14,7 +14,7 @@ import { builtInType, type ObjectType } from "../patch/index.ts";
 import type { Printer } from "../tables/column.ts";
 import { plain } from "../tables/plain.ts";
 import type { ApiVersion, StrategyParts } from "./define.ts";
-import type { ModelledKind, ResourceModel } from "./model.ts";
+import type { ModelledKind, ResourceModel, UpdateFindings } from "./model.ts";
 import { servedKind } from "./registry.ts";
 import type { StoredRow } from "./resources.ts";
 import type { Strategy } from "./strategy.ts";
@@ -130,11 +130,11 @@ class BuiltInModel implements ResourceModel {
     old: KubeObject,
     subresource: string,
     context: ValidationContext,
-  ): readonly FieldError[] {
-    const own = validateView(this.#row, object, old, subresource, context);
-    if (own !== undefined) return own;
+  ): UpdateFindings {
     const validate = subresource === "status" ? validateStatusUpdate : validateUpdate;
-    return validate(this.#row, object, old, context);
+    const errors =
+      validateView(this.#row, object, old, subresource, context) ?? validate(this.#row, object, old, context);
+    return { errors, tolerated: [] };
   }
 
   warnings(object: KubeObject, old: KubeObject | undefined, subresource: string): readonly string[] {

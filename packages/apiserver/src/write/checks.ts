@@ -1,7 +1,7 @@
 import type { Features, FieldError, KubeObject, Provenance } from "@dray/api";
 import type { ValidationContext } from "@dray/api/validation";
 import { Expressions } from "../admission/policy/expressions.ts";
-import type { ModelledKind } from "../kinds/model.ts";
+import type { ModelledKind, UpdateFindings } from "../kinds/model.ts";
 import { modelOf } from "../kinds/models.ts";
 import { atOnce, type Step } from "../request/pieces.ts";
 import { objectKey } from "../storage/keys.ts";
@@ -49,12 +49,7 @@ export class Checks {
     return modelOf(kind).validateCreate(object, this.#context(object, request));
   }
 
-  update(
-    kind: ModelledKind,
-    object: KubeObject,
-    old: KubeObject,
-    request: CheckedUpdate,
-  ): readonly FieldError[] {
+  update(kind: ModelledKind, object: KubeObject, old: KubeObject, request: CheckedUpdate): UpdateFindings {
     return modelOf(kind).validateUpdate(object, old, request.subresource, this.#context(object, request));
   }
 

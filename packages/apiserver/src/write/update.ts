@@ -137,7 +137,7 @@ async function validate(
   const { parts, write, strategy, provenance } = context;
   const { served, subresource, pause } = write;
   const { checks } = parts;
-  const errors = await inPieces(
+  const { errors, tolerated } = await inPieces(
     pause,
     () => parts.reader.time(),
     (step) =>
@@ -153,7 +153,7 @@ async function validate(
     ...errors,
     ...(strategy.validateUpdate?.(object, old, context) ?? []),
   ];
-  context.warnAll(modelOf(served.stored).tolerated?.(object) ?? []);
+  context.warnAll(tolerated);
   context.refuse(object, problems);
   context.warnAll(checks.warnings(served.stored, object, old, subresource));
   if (subresource === "") context.warnAll(strategy.warnings?.(object, old) ?? []);
