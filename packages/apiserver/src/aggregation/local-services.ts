@@ -1,4 +1,4 @@
-import { type KubeObject, StatusError } from "@dray/api";
+import { StatusError } from "@dray/api";
 import type { APIService, APIServiceSpec } from "@dray/api/apiregistration/v1";
 import { type Clock, createWorkQueue, type Log, type WorkQueue } from "@dray/client";
 import type { Definition } from "../kinds/apiextensions/custom-resource-definition/types.ts";
@@ -148,16 +148,14 @@ export class LocalServices {
     return this.#own.find(this.#served, "", name) as APIService | undefined;
   }
 
-  #draft(name: string, { managed, spec }: DesiredService): KubeObject {
-    const draft = {
+  #draft(name: string, { managed, spec }: DesiredService): object {
+    return {
       apiVersion: "apiregistration.k8s.io/v1",
       kind: "APIService",
       metadata: { name, labels: { [managedLabel]: managed } },
       spec,
       status: { conditions: [localCondition(this.#own.now())] },
     };
-    // The server sets the rest of the metadata.
-    return draft as unknown as KubeObject;
   }
 }
 

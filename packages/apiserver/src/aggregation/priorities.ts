@@ -6,8 +6,7 @@ export interface Priority {
   readonly version: number;
 }
 
-// TypeScript reads pairs in JSON as arrays of any length.
-const builtIn = priorities as unknown as Readonly<Record<string, readonly [group: number, version: number]>>;
+const builtIn: ReadonlyMap<string, readonly number[]> = new Map(Object.entries(priorities));
 
 /**
  * Priority of versions that custom resources define.
@@ -25,8 +24,9 @@ const extensionPriority: Priority = { group: 100, version: 100 };
  * Upstream: pkg/controlplane/apiserver/aggregator.go and cmd/kube-apiserver/app/aggregator.go
  */
 export function builtInPriority(group: string, version: string): Priority | undefined {
-  const found = builtIn[`${group}/${version}`];
-  return found && { group: found[0], version: found[1] };
+  const [ofGroup, ofVersion] = builtIn.get(`${group}/${version}`) ?? [];
+  if (ofGroup === undefined || ofVersion === undefined) return undefined;
+  return { group: ofGroup, version: ofVersion };
 }
 
 /** Returns the priority of a version that this server serves itself. */

@@ -3,6 +3,7 @@ import type { WebhookConversion } from "@dray/api/apiextensions/v1";
 import { encodeJSON, parseJSON } from "@dray/api/codec";
 import { checkAnnotations, checkLabels, FieldErrors } from "@dray/api/validation";
 import { serverError } from "../errors/status.ts";
+import { fieldsIn } from "../json/values.ts";
 import { thaw } from "../storage/json.ts";
 import { isPlain, type Plain } from "../structural-schemas/schema.ts";
 import type { WebhookClient } from "../webhook/client.ts";
@@ -117,8 +118,7 @@ function checked(original: KubeObject, made: unknown, apiVersion: string): KubeO
     const name = field === "uid" ? "UID" : field;
     if (before !== after) return `must have the same ${name}: ${before} != ${String(after)}`;
   }
-  // KubeObject has no index signature.
-  const kept = thaw(original.metadata) as unknown as Plain;
+  const kept = fieldsIn(thaw(original.metadata));
   for (const field of ["labels", "annotations"] as const) {
     const texts = metadata[field] ?? undefined;
     delete kept[field];
@@ -128,8 +128,9 @@ function checked(original: KubeObject, made: unknown, apiVersion: string): KubeO
     if (problem !== undefined) return problem;
     kept[field] = texts;
   }
+  const object: object = { ...made, metadata: kept };
   // The metadata are those of the original; the schema is checked afterwards.
-  return { ...made, metadata: kept } as unknown as KubeObject;
+  return object as KubeObject;
 }
 
 function textsProblem(field: "labels" | "annotations", texts: Plain): string | undefined {

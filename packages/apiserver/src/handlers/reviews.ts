@@ -40,13 +40,12 @@ export async function createOnly(context: Context): Promise<ApiResponse> {
   const review = await readObject(context, served, options.fieldValidation);
   checkReview(context, review, options.fieldManager);
   await context.registry.admit(writeOf(context, options), { operation: "CREATE", object: review });
-  // A review has no metadata.name, which KubeObject demands.
   const object = {
     kind: served.kind,
     apiVersion: apiVersionOf(served),
     ...shown(context, review),
     status: answer(context, review),
-  } as unknown as KubeObject;
+  };
   return objectResponse(201, object, representation(context, encoding));
 }
 

@@ -113,7 +113,7 @@ function scaleOf({ served }: Context, object: KubeObject): Scale {
       resourceVersion,
       creationTimestamp,
       // The entries are those of the object, with times as they are stored.
-      ...(own === undefined ? {} : { managedFields: own as unknown as NonNullable<typeof managedFields> }),
+      ...(own === undefined ? {} : { managedFields: [...own] }),
     },
     spec: replicas ? { replicas } : {},
     status: { replicas: parts.statusReplicas(object), ...(selector === "" ? {} : { selector }) },
@@ -167,7 +167,7 @@ function withScale(
   );
   if (fields === undefined) delete object.metadata.managedFields;
   // The entries are those of the object, with times as they are stored.
-  else object.metadata.managedFields = fields as unknown as NonNullable<typeof object.metadata.managedFields>;
+  else object.metadata.managedFields = [...fields];
   const { uid, resourceVersion } = next.metadata ?? {};
   if (uid) object.metadata.uid = uid;
   // A scale without a resourceVersion matches any.

@@ -60,8 +60,7 @@ export async function createToken(context: Context): Promise<ApiResponse> {
   const bound = boundTo(context, account, spec?.boundObjectRef);
   const token = tokens.issue(account, audiences, seconds, bound);
   const expires = new Date((Math.floor(clock.now() / 1000) + seconds) * 1000);
-  // KubeObject has neither spec nor status.
-  const answer: KubeObject = {
+  const answer = {
     kind: "TokenRequest",
     apiVersion: apiVersionOf(tokenKind),
     metadata: {
@@ -73,7 +72,7 @@ export async function createToken(context: Context): Promise<ApiResponse> {
     },
     spec: { audiences, expirationSeconds: seconds, boundObjectRef: spec?.boundObjectRef ?? null },
     status: { token, expirationTimestamp: timeText(expires.getTime()) },
-  } as unknown as KubeObject;
+  };
   return objectResponse(201, answer, representation(context, encoding));
 }
 

@@ -187,9 +187,10 @@ type Path = readonly [string, ...string[]];
 
 function pointer(path: unknown): Path {
   if (typeof path !== "string" || !path.includes("/")) throw rejected();
-  const segments = path.split("/").slice(1);
-  // A text with a slash has at least one segment.
-  return segments.map((segment) => segment.replaceAll("~1", "/").replaceAll("~0", "~")) as unknown as Path;
+  const [, first = "", ...rest] = path
+    .split("/")
+    .map((segment) => segment.replaceAll("~1", "/").replaceAll("~0", "~"));
+  return [first, ...rest];
 }
 
 function read(document: unknown, path: Path): unknown {

@@ -1,3 +1,4 @@
+import type { ManagedFieldsEntry } from "@dray/api/meta/v1";
 import { fieldOf, isEmpty, isObject, type JsonObject, withField, withoutField } from "../json/values.ts";
 import { encodeFieldSet } from "./canonical-sets.ts";
 import { decodeFieldSet, type FieldSet } from "./field-set.ts";
@@ -12,7 +13,7 @@ export interface ManagedEntry {
   readonly time: string | undefined;
   readonly fields: FieldSet;
   /** The stored entry, if unchanged. */
-  readonly source?: JsonObject;
+  readonly source?: ManagedFieldsEntry;
 }
 
 /** The entries of an object by `entryKey`. */
@@ -66,17 +67,17 @@ function decodeEntry(source: unknown, i: number): ManagedEntry {
     subresource: text("subresource"),
     time: text("time") || undefined,
     fields,
-    ...(fields === written ? { source } : {}),
+    ...(fields === written ? { source: source as ManagedFieldsEntry } : {}),
   };
 }
 
 /** Encodes the entries in the server's order; undefined if empty. */
-export function encodeManaged(managed: Managed): readonly JsonObject[] | undefined {
+export function encodeManaged(managed: Managed): readonly ManagedFieldsEntry[] | undefined {
   if (managed.size === 0) return undefined;
   return [...managed.values()].sort(compareEntries).map(encodeEntry);
 }
 
-function encodeEntry(entry: ManagedEntry): JsonObject {
+function encodeEntry(entry: ManagedEntry): ManagedFieldsEntry {
   if (entry.source !== undefined) return entry.source;
   return {
     ...(entry.manager === "" ? {} : { manager: entry.manager }),

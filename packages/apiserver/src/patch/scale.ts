@@ -1,4 +1,4 @@
-import type { JsonObject } from "../json/values.ts";
+import type { ManagedFieldsEntry } from "@dray/api/meta/v1";
 import { difference, hasPath, isEmptySet, setOf } from "./field-set.ts";
 import { decodeManaged, encodeManaged, type Managed, withFields } from "./managed-fields.ts";
 
@@ -15,7 +15,7 @@ export function scaleManagedFields(
   managedFields: unknown,
   apiVersions: ReadonlySet<string>,
   path: readonly string[] = replicas,
-): readonly JsonObject[] | undefined {
+): readonly ManagedFieldsEntry[] | undefined {
   const scale: Managed = new Map();
   for (const [key, entry] of decodeManaged(managedFields)) {
     if (!apiVersions.has(entry.apiVersion) || !hasPath(entry.fields, path)) continue;
@@ -41,7 +41,7 @@ export function scaledManagedFields(
   managedFields: unknown,
   scaleFields: unknown,
   { apiVersion, apiVersions, path = replicas }: ScaledVersions,
-): readonly JsonObject[] | undefined {
+): readonly ManagedFieldsEntry[] | undefined {
   const own = setOf(path);
   const result: Managed = new Map();
   const scale = decodeManaged(scaleFields);

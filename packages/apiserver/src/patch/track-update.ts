@@ -1,4 +1,4 @@
-import { fieldOf, isObject, type JsonObject } from "../json/values.ts";
+import { fieldOf, fieldsIn, isObject, type JsonObject } from "../json/values.ts";
 import { capManagers } from "./cap-managers.ts";
 import type { Comparison } from "./compare.ts";
 import { difference, type FieldSet, isEmptySet, union } from "./field-set.ts";
@@ -43,8 +43,7 @@ export interface TrackUpdateOptions<T extends object = JsonObject> {
  */
 export function trackUpdate<T extends object>(options: TrackUpdateOptions<T>): T {
   const live = options.live as JsonObject | undefined;
-  // Types of kinds have no index signature.
-  const updated = options.updated as unknown as JsonObject;
+  const updated: JsonObject = fieldsIn(options.updated);
   const managed = startingPoint(live, updated, options.subresource);
   // An untracked object stays so until somebody applies.
   const untracked = managed.size === 0 && live !== undefined && hasUid(live);

@@ -4,6 +4,7 @@
  */
 import type { KubeObject } from "@dray/api";
 import type { ListMeta, ObjectMeta, Table, TableRow } from "@dray/api/meta/v1";
+import { unset } from "../json/unset.ts";
 import type { Printer } from "./column.ts";
 
 export type { Cell } from "./column.ts";
@@ -65,8 +66,7 @@ export function makeTable(request: TableRequest): Table & { kind: "Table"; apiVe
     kind: "Table",
     apiVersion,
     metadata: listMeta,
-    // A list without a value is written as null.
-    columnDefinitions: omitColumns ? (null as unknown as []) : [...printer.columns],
+    columnDefinitions: omitColumns ? unset() : [...printer.columns],
     rows,
   };
 }

@@ -1,3 +1,4 @@
+import { unset } from "../../../json/unset.ts";
 import type { Strategy } from "../../strategy.ts";
 import { withCondition } from "./conditions.ts";
 import { newFormatWarnings } from "./format-warnings.ts";
@@ -15,11 +16,9 @@ function noteStoredVersion(definition: Definition): void {
 }
 
 const emptyStatus = {
-  // Lists without a value are written as null, which the types of the API do not say.
-  conditions: null as unknown as [],
+  conditions: unset<[]>(),
   acceptedNames: { plural: "", kind: "" },
-  // As above.
-  storedVersions: null as unknown as [],
+  storedVersions: unset<[]>(),
 };
 
 /**

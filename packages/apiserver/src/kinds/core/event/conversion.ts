@@ -21,8 +21,11 @@ export function eventToEvents(event: KubeObject): KubeObject {
 
 function rename(event: KubeObject, from: 0 | 1, to: 0 | 1): KubeObject {
   const names = new Map(renames.map((pair) => [pair[from], pair[to]]));
-  const renamed: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(event)) renamed[names.get(key) ?? key] = value;
-  // The renamed fields are those of the other kind.
-  return renamed as unknown as KubeObject;
+  const fields = Object.entries(event).map(([key, value]): [string, unknown] => [
+    names.get(key) ?? key,
+    value,
+  ]);
+  const renamed: object = Object.fromEntries(fields);
+  // Fields that every object has keep their names.
+  return renamed as KubeObject;
 }

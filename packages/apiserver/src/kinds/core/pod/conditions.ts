@@ -1,4 +1,5 @@
 import type { PodCondition, PodStatus } from "@dray/api/core/v1";
+import { unset } from "../../../json/unset.ts";
 
 /**
  * Returns a status with a condition set: in the place of the one of its type, else at the end. The time of
@@ -15,12 +16,10 @@ export function withPodCondition(
   const at = conditions.findIndex(({ type }) => type === condition.type);
   const before = conditions[at];
   const same = before?.status === condition.status;
-  // A time that is unset is written as null.
-  const unset = null as unknown as string;
   const made: PodCondition = {
     ...condition,
-    lastProbeTime: unset,
-    lastTransitionTime: same ? (before?.lastTransitionTime ?? unset) : now,
+    lastProbeTime: unset(),
+    lastTransitionTime: same ? (before?.lastTransitionTime ?? unset()) : now,
   };
   return { ...status, conditions: at < 0 ? [...conditions, made] : conditions.with(at, made) };
 }

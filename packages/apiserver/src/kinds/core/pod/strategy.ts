@@ -2,6 +2,7 @@ import { type KubeObject, type KubernetesVersion, minorOf } from "@dray/api";
 import type { Container, Pod } from "@dray/api/core/v1";
 import { podQosClass } from "@dray/api/defaults";
 import { defaultPodLevelResources, isPodTerminal } from "@dray/api/pod";
+import { unset } from "../../../json/unset.ts";
 import { thaw } from "../../../storage/json.ts";
 import type { Strategy, StrategyContext } from "../../strategy.ts";
 import { mergeLabelKeys, takeAppArmorAnnotations } from "./preparation.ts";
@@ -16,8 +17,7 @@ export const podStrategy: Strategy<Pod> = {
         {
           type: "PodScheduled",
           status: "False",
-          // A time that is unset is written as null.
-          lastProbeTime: null as unknown as string,
+          lastProbeTime: unset(),
           lastTransitionTime: context.now,
           reason: "SchedulingGated",
           message: "Scheduling is blocked due to non-empty scheduling gates",
