@@ -23,11 +23,16 @@ export interface FakeClock {
 
 /** Starts at `now`, in milliseconds since the epoch. */
 export function fakeClock(now = Date.parse("2026-01-01T00:00:00Z")): FakeClock {
-  const timers = new Set<{ at: number; run: () => void }>();
-  const byTime = () => [...timers].sort((a, b) => a.at - b.at);
+  const timers = new Set<{ readonly at: number; readonly run: () => void }>();
+  /** The timer that is due first; of several that are due at once, the one that was set first. */
+  const nextTimer = () => {
+    let next: { readonly at: number; readonly run: () => void } | undefined;
+    for (const timer of timers) if (next === undefined || timer.at < next.at) next = timer;
+    return next;
+  };
   const advance = (milliseconds: number): void => {
     const end = now + milliseconds;
-    for (let [next] = byTime(); next !== undefined && next.at <= end; [next] = byTime()) {
+    for (let next = nextTimer(); next !== undefined && next.at <= end; next = nextTimer()) {
       timers.delete(next);
       now = Math.max(now, next.at);
       next.run();
@@ -52,7 +57,7 @@ export function fakeClock(now = Date.parse("2026-01-01T00:00:00Z")): FakeClock {
     set(time) {
       now = time;
     },
-    pending: () => byTime().map(({ at }) => at - now),
+    pending: () => [...timers].map(({ at }) => at - now).sort((a, b) => a - b),
   };
 }
 

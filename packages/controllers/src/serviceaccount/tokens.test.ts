@@ -101,8 +101,10 @@ test("legacy tokens: invalid after a year without use, gone a year later; what i
     });
     const label = async (name: string): Promise<string | undefined> =>
       (await cluster.get(Secret, name)).metadata.labels?.["kubernetes.io/legacy-token-invalid-since"];
+    // Timers run on the last day only: the server has some that are due every ten seconds.
     const pass = async (days: number): Promise<void> => {
-      cluster.clock.advance(days * day);
+      cluster.clock.set(cluster.clock.now() + (days - 1) * day);
+      cluster.clock.advance(day);
       await cluster.settle();
     };
     await pass(365);
