@@ -108,15 +108,19 @@ describe("policies", () => {
     assert.deepEqual(resources("*", "pods/log"), []);
     assert.equal(resources("*", "pods").length, 1);
   });
+});
 
-  test("mutating ones say how they change objects, and are not about deletions", () => {
+describe("mutating policies", () => {
+  const kind = "MutatingAdmissionPolicy";
+
+  test("mutations say how they change objects, and are not about deletions", () => {
     const spec = {
       validations: undefined,
       reinvocationPolicy: "Never",
       matchConstraints: { ...selectors, resourceRules: [{ ...rule, operations: ["DELETE"] }] },
       mutations: [{ patchType: "JSONPatch", applyConfiguration: { expression: "x" } }],
     };
-    assert.deepEqual(problems("MutatingAdmissionPolicy", policy(spec)), [
+    assert.deepEqual(problems(kind, policy(spec)), [
       'spec.matchConstraints.resourceRules.operations: Unsupported value: "DELETE": supported values: "*", "CONNECT", "CREATE", "UPDATE"',
       "spec.mutations[0].jsonPatch: Required value: must be specified when patchType is JSONPatch",
       'spec.mutations[0].applyConfiguration: Invalid value: "{applyConfiguration}": must not be specified when patchType is JSONPatch',
@@ -136,7 +140,7 @@ describe("policies", () => {
         { patchType: "ApplyConfiguration", applyConfiguration: { expression: " " } },
       ],
     };
-    assert.deepEqual(problems("MutatingAdmissionPolicy", policy(spec)), [
+    assert.deepEqual(problems(kind, policy(spec)), [
       'spec.matchConstraints.resourceRules.operations: Unsupported value: "DELETE": supported values: "*", "CONNECT", "CREATE", "UPDATE"',
       `spec.matchConditions[0].expression: ${compilation("bad")}`,
       `spec.mutations[0].jsonPatch.expression: ${compilation("bad")}`,
@@ -148,7 +152,7 @@ describe("policies", () => {
     const mutations = [{ patchType: "JSONPatch", jsonPatch: { expression: "patch" } }];
     const { spec: whole } = policy({ ...spec, matchConditions: [], mutations }) as { spec: object };
     validateCreate(
-      { group: "admissionregistration.k8s.io", kind: "MutatingAdmissionPolicy" },
+      { group: "admissionregistration.k8s.io", kind },
       { metadata: { name: "x" }, spec: whole } as unknown as KubeObject,
       context(compiled),
     );
