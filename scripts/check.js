@@ -19,6 +19,7 @@ const checks = [
     node24(),
     [...sourceFlags, join(repository, "packages/api/scripts/generate.ts"), "--check"],
   ],
+  ["generated messages", node24(), [join(repository, "packages/rpc/scripts/check-generated.js")]],
 ];
 let failed = false;
 for (const [title, command, args] of checks) {
