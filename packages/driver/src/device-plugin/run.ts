@@ -1,5 +1,4 @@
-import { type FSWatcher, watch } from "node:fs";
-import { lstat } from "node:fs/promises";
+import { type FSWatcher, lstatSync, watch } from "node:fs";
 import { join } from "node:path";
 import { type Clock, type Log, sleep } from "@dray/client";
 import { makeFolder } from "@dray/files";
@@ -161,13 +160,13 @@ class Presence {
   async #serve(): Promise<void> {
     const { directory, clock, log } = this.#options;
     await makeFolder(directory, 0o750);
-    await this.#watch();
+    this.#watch();
     if (this.#server !== undefined) {
-      if (await this.#isServed()) return;
+      if (this.#isServed()) return;
       // Another process that takes the path over removes it first: check again.
       await sleep(clock, 100);
-      if (await this.#isServed()) return;
-      const now = await identity(this.#socket);
+      if (this.#isServed()) return;
+      const now = identity(this.#socket);
       if (now !== undefined) throw new Error(`another process has taken over ${this.#socket}`);
       log.info({ socket: this.#socket }, "Serving the socket anew");
       // Closing removes the path, so it must come first.
@@ -194,17 +193,18 @@ class Presence {
         return server.close(grace);
       },
     };
-    this.#served = await identity(this.#socket);
+    // At once: what another process puts there later must not pass for ours.
+    this.#served = identity(this.#socket);
   }
 
   /** Reports whether our socket is at its path. It may have been deleted before its identity was known. */
-  async #isServed(): Promise<boolean> {
-    return this.#served !== undefined && (await identity(this.#socket)) === this.#served;
+  #isServed(): boolean {
+    return this.#served !== undefined && identity(this.#socket) === this.#served;
   }
 
-  async #watch(): Promise<void> {
+  #watch(): void {
     const { directory, log } = this.#options;
-    const folder = await identity(directory);
+    const folder = identity(directory);
     if (this.#watcher !== undefined && folder === this.#watched) return;
     this.#watcher?.close();
     this.#watched = folder;
@@ -225,13 +225,13 @@ class Presence {
   async #register(): Promise<void> {
     const { clock, log, signal } = this.#options;
     if (!this.#devices.known || signal.aborted) return;
-    const kubelet = await identity(this.#kubelet);
+    const kubelet = identity(this.#kubelet);
     if (kubelet === undefined) {
       this.#registered = undefined;
       return;
     }
     // A kubelet deletes all sockets before it makes its own, and would dial a deleted one for 10 seconds.
-    if (!(await this.#isServed())) {
+    if (!this.#isServed()) {
       this.look();
       return;
     }
@@ -296,9 +296,9 @@ class Presence {
  * Identity of a file, which differs from that of a later one at the same path; undefined if it does not
  * exist.
  */
-async function identity(path: string): Promise<string | undefined> {
+function identity(path: string): string | undefined {
   try {
-    const { ino, birthtimeNs } = await lstat(path, { bigint: true });
+    const { ino, birthtimeNs } = lstatSync(path, { bigint: true });
     return `${ino}/${birthtimeNs}`;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { type FSWatcher, watch } from "node:fs";
-import { lstat } from "node:fs/promises";
+import { type FSWatcher, lstatSync, watch } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Clock, type Log, sleep } from "@dray/client";
 import { makeFolder } from "@dray/files";
@@ -156,10 +155,10 @@ export async function servePlugin(options: PluginOptions): Promise<Plugin> {
   }
 
   async function check(socket: Socket): Promise<void> {
-    if (closed || (await inodeOf(socket.path)) === socket.inode) return;
+    if (closed || inodeOf(socket.path) === socket.inode) return;
     // Another process that takes the path over removes it first: check again.
     await sleep(clock, 100);
-    const inode = await inodeOf(socket.path);
+    const inode = inodeOf(socket.path);
     if (inode === undefined) await replace(socket);
     // Two that take the path from each other would never end.
     else if (!closed && inode !== socket.inode) {
@@ -188,12 +187,13 @@ interface Socket {
 
 async function serve(socket: Socket): Promise<void> {
   socket.server = await unixServer(socket.path, socket.services);
-  socket.inode = await inodeOf(socket.path);
+  // At once: what another process puts there later must not pass for ours.
+  socket.inode = inodeOf(socket.path);
 }
 
-async function inodeOf(path: string): Promise<bigint | undefined> {
+function inodeOf(path: string): bigint | undefined {
   try {
-    return (await lstat(path, { bigint: true })).ino;
+    return lstatSync(path, { bigint: true }).ino;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
