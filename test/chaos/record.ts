@@ -32,8 +32,8 @@ export class ChaosRecord implements ChaosResult {
   }
 
   /**
-   * Does what may fail because the server was killed; an answer that is missing is no fault. Returns
-   * undefined if it fails.
+   * Runs what may fail because the server was killed; a missing response is not counted as a fault.
+   * Returns undefined if it fails.
    */
   async attempt<T>(act: () => Promise<T>): Promise<T | undefined> {
     try {

@@ -30,7 +30,7 @@ test("what Wire refuses", () => {
   const required: PodSpec = {} as Wire<PodSpec>;
   // @ts-expect-error Null in place of an element is read as its zero value.
   const element: Wire<Pod> = { spec: { containers: [null] } };
-  // @ts-expect-error Null is no truth value.
+  // @ts-expect-error A boolean is never null.
   const truth: Wire<PodSpec> = { hostNetwork: null };
   // @ts-expect-error Texts in a map are never null.
   const text: Wire<Secret> = { stringData: { a: null } };

@@ -65,7 +65,7 @@ function structIn(type: FieldType): StructType | undefined {
   return type.form === "map" ? structIn(type.value) : undefined;
 }
 
-/** The default of a field, as JSON. Undefined too for the zero value of a field that is no pointer. */
+/** The default of a field, as JSON; undefined also if it is the zero value of a field without a pointer. */
 function constantOf({ marks, type }: Field): string | undefined {
   if (marks.default === undefined || marks.pointer || type.form !== "scalar") return marks.default;
   return JSON.parse(marks.default) === zeroScalars.get(type.name) ? undefined : marks.default;
@@ -95,7 +95,7 @@ function nestedStep({ name, marks, type }: Field, release: string): Step | undef
       if (isTree(object[name])) step(object[name], provenance);
     };
   }
-  // Go always has a struct that is no pointer, with its defaults, even where no client names it.
+  // In Go a struct without a pointer always exists, with its defaults, even if the client did not send it.
   return (object, provenance) => {
     const value = object[name];
     const present = isTree(value) ? value : {};

@@ -171,7 +171,7 @@ function droppedFields(row: KindRow, object: KubeObject, context: DropContext): 
       walk(below, Array.isArray(value) ? `${path}[${key}]` : path === "" ? key : `${path}.${key}`);
   };
   walk(object, "");
-  // Below a dropped field there are no more fields to drop.
+  // Fields below a dropped field are gone with it.
   const all = disabled.map(({ owner, name, gates }) => {
     const path = paths.get(owner) ?? "";
     return { path: path === "" ? name : `${path}.${name}`, gates };

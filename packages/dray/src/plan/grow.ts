@@ -40,7 +40,7 @@ export async function neededNodes(world: World, like: string, options: PlanOptio
     const more = copiesOf(world, like, copies);
     const added = new Set(more.map(({ object }) => object.metadata.name));
     const { pods } = await makePlan(world.with(more), options);
-    // Daemons of the new nodes are no reason for more nodes.
+    // Daemons of the new nodes do not ask for more nodes.
     return pods.filter(
       ({ node, pod }) => node === null && !beyond.has(nameOf(pod)) && !added.has(targetNode(pod) ?? ""),
     ).length;

@@ -170,7 +170,7 @@ export class Connection {
     return false;
   }
 
-  /** Returns why there is no connection: a call says so. */
+  /** Returns why the connection is missing, for the error of a call. */
   async #reason(client: Client): Promise<string> {
     try {
       await this.#once(client, range, {}, againAfter);
