@@ -103,6 +103,11 @@ func made(all tableSet) map[string][]byte {
 	files[source+"/checks/internal-forms.json"] = []byte(text(internalForms(all.types)))
 	add(source+"/codec/registered-kinds.json", registeredKinds(all.kinds))
 	add(server+"/aggregation/priorities.json", priorities())
+	add(server+"/proxy/url-attributes.json", urlAttributes())
+	files[source+"/kinds/flowcontrol/mandatory.json"] = []byte(text(flowControl("Mandatory")))
+	files[server+"/flowcontrol/suggested.json"] = []byte(text(flowControl("Suggested")))
+	policy := server + "/authorization/bootstrap-policy.json"
+	files[policy] = []byte(text(bootstrapPolicy(policy, adjusted)))
 	files[server+"/patch/atomic-types.json"] = []byte(text(atomicTypes(all.types)))
 	for field, used := range adjusted.used {
 		if !used {

@@ -22,6 +22,7 @@ var kubernetesReleases = []string{"v1.34.10", "v1.35.4", "v1.36.3", "v1.37.1"}
 // Modules of which only the newest release is read.
 const (
 	kubernetesModule = "k8s.io/kubernetes@v1.37.1"
+	apiserverModule  = "k8s.io/apiserver@v0.37.1"
 	metricsModule    = "k8s.io/metrics@v0.37.1"
 )
 

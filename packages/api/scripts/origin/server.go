@@ -14,6 +14,7 @@ var (
 	priorityLine = regexp.MustCompile(`\{Group: "([^"]*)", Version: "([^"]*)"\}:\s*\{Group: (\d+), Version: (\d+)\}`)
 	groupName    = regexp.MustCompile(`(?m)^const GroupName = "([^"]*)"`)
 	knownTypes   = regexp.MustCompile(`(?s)AddKnownTypes\(SchemeGroupVersion,(.*?)\n\t\)`)
+	urlLine      = regexp.MustCompile(`atom\.(\w+):\s*sets\.NewString\((.*)\)`)
 	typeName     = regexp.MustCompile(`&(\w+)\{\}`)
 )
 
@@ -32,6 +33,24 @@ func priorities() object {
 			group, _ := strconv.Atoi(found[3])
 			version, _ := strconv.Atoi(found[4])
 			made.set(found[1]+"/"+found[2], []any{group, version})
+		}
+	}
+	return made
+}
+
+// urlAttributes gives the attributes of HTML that hold a URL, with the tags that have them.
+func urlAttributes() object {
+	file := filepath.Join(moduleDir("k8s.io/apimachinery@"+newest.version), "pkg/util/proxy/transport.go")
+	data, err := os.ReadFile(file)
+	if err != nil {
+		fail("%v", err)
+	}
+	made := object{}
+	for _, found := range urlLine.FindAllStringSubmatch(string(data), -1) {
+		for _, quoted := range strings.Split(found[2], ", ") {
+			attribute, _ := strconv.Unquote(quoted)
+			tags, _ := made.get(attribute).([]any)
+			made.set(attribute, append(tags, strings.ToLower(found[1])))
 		}
 	}
 	return made

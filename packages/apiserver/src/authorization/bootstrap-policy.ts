@@ -45,8 +45,11 @@ interface BindingRow {
 }
 
 /**
- * The roles of kube-apiserver 1.37 (plugin/pkg/auth/authorizer/rbac/bootstrappolicy), and the roles `dray:*`
- * with the additional rights of this project's components. TypeScript infers a type for each row of the JSON.
+ * The roles of kube-apiserver 1.37, and with the mark `"upstream": false` those with the additional rights of
+ * this project's components. `packages/api/scripts/origin` compares them with upstream's sources. TypeScript
+ * infers a type for each row of the JSON.
+ *
+ * Upstream: plugin/pkg/auth/authorizer/rbac/bootstrappolicy
  */
 const data = policy as unknown as {
   readonly clusterRoles: readonly RoleRow[];
