@@ -28,7 +28,7 @@ test("a release lacks the fields of later ones", () => {
   assert.ok(names("core/v1.PodSpec", "1.36").includes("SchedulingGroup"));
 });
 
-test("a field that is no pointer in the server has its zero value", () => {
+test("a field that is not a pointer in the server has its zero value", () => {
   const shown = (type: string, release: KubernetesVersion): unknown =>
     (internalForm(type, {}, { release }) as Record<string, unknown>)["ExpirationSeconds"];
   assert.equal(shown("core/v1.ServiceAccountTokenProjection", "1.36"), 0);

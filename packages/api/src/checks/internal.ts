@@ -106,7 +106,7 @@ export function internalForm(type: string, value: unknown, shown: Shown): unknow
       Object.assign(result, sharedForm(fieldType, ordered, shown));
       continue;
     }
-    // Where the server's own field is no pointer, what is unset has a value.
+    // An unset field that is not a pointer in the server has a value.
     const value = object[name] ?? constant;
     result[key] = internalField(value, fieldType, marks.pointer === true, shown);
     if (result[key] === null && provenance?.cameEmpty(source, name))

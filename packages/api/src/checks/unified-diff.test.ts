@@ -11,19 +11,19 @@ test("a diff has three equal lines around each change, and counts lines from 1",
   assert.equal(unifiedDiff(from, to), wanted);
 });
 
-test("changes that are far apart are shown apart", () => {
+test("distant changes are separate hunks", () => {
   const middle = Array.from({ length: 20 }, (_, index) => `line ${index}`);
   const diff = unifiedDiff(lines("x", ...middle, "y"), lines("X", ...middle, "Y"));
   assert.equal(diff.match(/^@@/gm)?.length, 2);
   assert.ok(diff.startsWith("@@ -1,4 +1,4 @@\n-x\n+X\n line 0\n"));
 });
 
-test("what is added to nothing begins at line 0, and equal texts differ in nothing", () => {
+test("a diff of an added line counts it, one of equal texts is empty", () => {
   assert.equal(unifiedDiff("a", "a\nb"), "@@ -1 +1,2 @@\n a\n+b\n");
   assert.equal(unifiedDiff("same", "same"), "");
 });
 
-test("of texts that differ everywhere as much is shown as an answer has", () => {
+test("a diff of texts that differ everywhere is cut at 1 MiB", () => {
   const text = (version: string): string =>
     Array.from({ length: 40_000 }, (_, index) => `name ${index}\nvalue ${version} of ${index}`).join("\n");
   const diff = unifiedDiff(text("old"), text("new"));

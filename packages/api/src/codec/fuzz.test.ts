@@ -81,7 +81,7 @@ test("decodeProtobuf reads or refuses garbage after a real envelope", () => {
   );
 });
 
-test("decodeProtobuf reads or refuses real bytes with bytes changed, cut off or put in; what it reads it can write", () => {
+test("decodeProtobuf rejects mutated bytes or returns an object that encodes", () => {
   let read = 0;
   fc.assert(
     fc.property(

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decodeAs } from "./decode.ts";
 
-test("what is known is not read again, but only in its own place", () => {
+test("known parts are copied without decoding, but only in their own field", () => {
   const known = {
     metadata: { name: "a", labels: Object.freeze({ a: "b" }) },
     data: Object.freeze({ k: "v" }),

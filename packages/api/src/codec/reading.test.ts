@@ -65,7 +65,7 @@ test("objects are read as Go reads them: types, unknown and duplicate fields, ca
   });
 });
 
-test("what is no JSON is refused in Go's words", () => {
+test("rejects malformed JSON with Go's messages", () => {
   compare("json", ({ input }) => {
     try {
       parseJSON(input);
@@ -77,7 +77,7 @@ test("what is no JSON is refused in Go's words", () => {
   });
 });
 
-test("YAML means what it means to Kubernetes", () => {
+test("decodes YAML as Kubernetes does", () => {
   compare("yaml", ({ input }) => {
     try {
       const { value, duplicates } = parseYAML(input);
@@ -90,13 +90,13 @@ test("YAML means what it means to Kubernetes", () => {
   });
 });
 
-test("the mistake that is made most has Go's words", () => {
+test("rejects the most common mistake in YAML with Go's message", () => {
   assert.throws(() => parseYAML("a: b: c: ["), {
     message: "yaml: mapping values are not allowed in this context",
   });
 });
 
-test("aliases cannot fill the memory, nor lead to themselves", () => {
+test("rejects aliases that expand too far or refer to themselves", () => {
   const lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"];
   for (let i = 1; i < 12; i++)
     lines.push(
@@ -126,7 +126,7 @@ test("a stream of documents is read one by one, and empty ones are left out", ()
   );
 });
 
-test("a key that overrides one of a merge is a duplicate for kube-apiserver, and none in a stream of documents", () => {
+test("a key that overrides a merged one is a duplicate for kube-apiserver, but not in a stream of documents", () => {
   const text = "a: &a {x: 1, z: 1}\nb: {<<: *a, x: 2}\nc: {<<: [*a, {x: 3}], z: 4, z: 5}\n";
   assert.deepEqual(parseYAML(text).duplicates.length, 4);
   const [document] = parseYAMLDocuments(text);
@@ -134,7 +134,7 @@ test("a key that overrides one of a merge is a duplicate for kube-apiserver, and
   assert.deepEqual(document?.value, { a: { x: 1, z: 1 }, b: { x: 2, z: 1 }, c: { x: 1, z: 5 } });
 });
 
-test("of very many repeated keys the first ones are told", () => {
+test("reports the first 10,000 of many repeated keys", () => {
   const { duplicates } = parseYAML("a: 1\n".repeat(50_000));
   assert.equal(duplicates.length, 10_000);
   assert.equal(duplicates[0], 'line 2: key "a" already set in map');

@@ -177,7 +177,7 @@ test("packed numbers are read", () => {
   });
 });
 
-test("bytes that are no object say what is wrong with them, and where", () => {
+test("rejects bytes that are not an object, with the cause and the place", () => {
   const bad: [bytes: Uint8Array, message: RegExp][] = [
     [Uint8Array.of(), /^empty data$/],
     [Buffer.from("k8s\0"), /^empty body$/],

@@ -25,7 +25,7 @@ test("Wire makes fields optional and nullable, at any depth", () => {
   assert.equal(review.extra?.["groups"], null);
 });
 
-test("what Wire refuses", () => {
+test("Wire rejects null elements and scalars, other types and unknown fields", () => {
   // @ts-expect-error A required list may be absent.
   const required: PodSpec = {} as Wire<PodSpec>;
   // @ts-expect-error Null in place of an element is read as its zero value.

@@ -66,7 +66,7 @@ describe("setConstantDefaults", () => {
     });
   });
 
-  test("makes a struct that is no pointer, if it has defaults, and no pointer", () => {
+  test("creates a struct that has defaults, but no pointer to one", () => {
     assert.deepEqual(filled("certificates/v1.PodCertificateRequest", {}), {
       spec: { maxExpirationSeconds: 86400 },
     });

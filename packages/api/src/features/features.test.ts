@@ -13,7 +13,7 @@ import {
   UnknownGateError,
 } from "../index.ts";
 
-test("the newest version is the default, another is refused with the list", () => {
+test("the newest version is the default; rejects an unknown one with the list", () => {
   assert.equal(parseKubernetesVersion(), "1.37");
   assert.equal(parseKubernetesVersion("v1.35.2"), "1.35");
   assert.throws(() => parseKubernetesVersion("1.33"), /1\.33.*supported are 1\.34, 1\.35, 1\.36, 1\.37/);
@@ -40,7 +40,7 @@ test("the flag turns gates on and off, and whole stages", () => {
   assert.equal(features.enabled("DRAWorkloadResourceClaims"), false);
 });
 
-test("what cannot be set is an error that says why", () => {
+test("rejects a gate that cannot be set and names the reason", () => {
   const set = (text: string, version: KubernetesVersion = "1.37"): unknown =>
     featuresOf(version, parseFeatureGates(text));
   assert.throws(
@@ -86,7 +86,7 @@ test("gates of Kubernetes that change nothing here are taken as the release has 
   });
 });
 
-test("a gate of DRA changes something exactly if it is not listed as one that does not", () => {
+test("a gate of DRA either has an effect or is listed as without one", () => {
   const packages = join(import.meta.dirname, "..", "..", "..");
   const texts = readdirSync(packages, { recursive: true, encoding: "utf8" })
     .filter((path) => /^[^/]+\/src\/.*\.(ts|json)$/.test(path))
@@ -104,7 +104,7 @@ test("a gate of DRA changes something exactly if it is not listed as one that do
   }
 });
 
-test("what is marked with releases is in those from the first to the last", () => {
+test("isInRelease includes the first and the last release of the marks", () => {
   const table: [version: string, marks: { since?: string; until?: string }, inside: boolean][] = [
     ["1.36", {}, true],
     ["1.36", { since: "1.36" }, true],

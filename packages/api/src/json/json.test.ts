@@ -36,7 +36,7 @@ test("a whole number of a million digits is refused at once", { timeout: 10_000 
   assert.equal(decodeJSON("9".repeat(1000)), 10n ** 1000n - 1n);
 });
 
-test("what has been written is read again, with bigints anywhere", () => {
+test("values with bigints anywhere round-trip", () => {
   const value = {
     a: [1, { b: 9007199254740993n, c: undefined, d: null }, [], {}],
     "é\u0000": -(2n ** 63n),
@@ -74,7 +74,7 @@ test("equal values have one text", () => {
   assert.equal(canonicalJSON({ b: 1, a: { d: true, c: null } }), '{"a":{"c":null,"d":true},"b":1}');
 });
 
-test("all of a value is frozen, but for bytes", () => {
+test("freezes a value at any depth, but for bytes", () => {
   const value = deepFreeze({ a: [{ b: 1 }], bytes: new Uint8Array(1) });
   assert.ok(Object.isFrozen(value.a[0]) && Object.isFrozen(value.a));
   value.bytes[0] = 7;

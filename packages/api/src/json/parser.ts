@@ -183,7 +183,7 @@ class Parser {
       else this.#at++;
     }
     const end = this.#at++;
-    // Halves of surrogate pairs are no text: Go puts U+FFFD in their place.
+    // Go replaces unpaired surrogates with U+FFFD.
     return escaped
       ? (JSON.parse(text.slice(start - 1, end + 1)) as string).toWellFormed()
       : text.slice(start, end);

@@ -15,7 +15,7 @@ const packages: Readonly<Record<string, string>> = {
   apiregistration: "io.k8s.kube-aggregator.pkg.apis.apiregistration",
 };
 
-/** The names of the types that are no struct of the table. */
+/** The names of the types that are not structs of the table. */
 export const sharedNames = {
   Quantity: "io.k8s.apimachinery.pkg.api.resource.Quantity",
   IntOrString: "io.k8s.apimachinery.pkg.util.intstr.IntOrString",

@@ -19,7 +19,7 @@ function completed(
   return spec.resources;
 }
 
-test("what a pod asks for as a whole is completed by its containers, then by its limits", () => {
+test("pod-level requests default from the containers, then from pod-level limits", () => {
   for (const version of ["1.36", "1.37"] as const) {
     assert.equal(completed(version, undefined, { requests: { cpu: "1" } }), undefined);
     assert.deepEqual(completed(version, {}, { requests: { cpu: "1" } }), {});
@@ -42,7 +42,7 @@ test("what a pod asks for as a whole is completed by its containers, then by its
   }
 });
 
-test("huge pages are limited and requested as the containers together are", () => {
+test("pod-level huge pages default to the sum of the containers", () => {
   const pages = (amount: string): ResourceRequirements => ({
     requests: { "hugepages-2Mi": amount },
     limits: { "hugepages-2Mi": amount },
@@ -75,7 +75,7 @@ test("from 1.37 on requests alone are completed, and limits where all containers
   });
 });
 
-test("until 1.36 it is a default, later the server does it after admission", () => {
+test("setDefaults completes pod-level requests until 1.36 only", () => {
   const defaulted = (release: string): ResourceRequirements | undefined => {
     const pod = { metadata: { name: "p" }, spec: { containers: [], resources: { limits: { cpu: "1" } } } };
     setDefaults({ group: "", version: "v1", kind: "Pod" }, pod as never, { now, release });

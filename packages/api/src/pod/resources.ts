@@ -150,7 +150,7 @@ function comparesTotals(version: KubernetesVersion): boolean {
   return kubernetesVersions.indexOf(version) >= kubernetesVersions.indexOf("1.37");
 }
 
-/** Until 1.36; init containers that are no sidecars could not be resized then. */
+/** Until 1.36; init containers that are not sidecars could not be resized then. */
 function largestOfEach(pod: PodResourceFields, side: ResourceSide): ContainerAmounts {
   const infeasible = isResizeInfeasible(pod);
   const statuses = statusesOf(pod);

@@ -6,14 +6,14 @@ import type { KubeObject } from "../objects/object.ts";
 import { Quantity } from "../values/quantity.ts";
 import { quotaStatus } from "./usage.ts";
 
-/** Charges each object so much under one name. */
+/** Charges `amount` for each object under one name. */
 const charging = (charged: string, amount: number): QuotaEvaluator => ({
   handles: () => true,
   matching: (names) => names.filter((name) => name === charged),
   usage: () => new Map([[charged, Quantity.of(amount)]]),
 });
 
-test("what objects of several resources are charged under one name adds up", () => {
+test("charges of several resources under one name add up", () => {
   const name = "requests.example.com/gpu";
   const quota = {
     metadata: { name: "q", namespace: "d" },

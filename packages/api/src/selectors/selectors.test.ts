@@ -51,7 +51,7 @@ describe("label selectors of a query", () => {
       assert.throws(() => parseLabelSelector(selector), { name: "SelectorError", message });
     });
   }
-  test("refuses a key with two slashes and a value that is no label", () => {
+  test("rejects a key with two slashes and an invalid value", () => {
     assert.throws(
       () => parseLabelSelector("a/b/c=1"),
       /^SelectorError: unable to parse requirement: <nil>: Invalid value: "a\/b\/c"/,
@@ -62,7 +62,7 @@ describe("label selectors of a query", () => {
 });
 
 describe("label selectors of objects", () => {
-  test("none selects nothing, an empty one everything", () => {
+  test("an absent selector selects nothing, an empty one everything", () => {
     assert.equal(labelSelectorOf(undefined).matches(labels), false);
     assert.equal(labelSelectorOf({}).matches(labels), true);
   });
@@ -97,7 +97,7 @@ describe("field selectors", () => {
       false,
     );
   });
-  test("refuses what it cannot understand", () => {
+  test("rejects a malformed field selector", () => {
     assert.throws(() => parseFieldSelector("metadata.name"), {
       message: "invalid selector: 'metadata.name'; can't understand 'metadata.name'",
     });
@@ -110,7 +110,7 @@ describe("field selectors", () => {
   });
 });
 
-test("a label that is not there is not there, also where every object has something of that name", () => {
+test("a missing label does not exist, also if JavaScript objects have a member of its name", () => {
   const metadata = { name: "n", labels: { zone: "a" }, uid: "", resourceVersion: "", creationTimestamp: "" };
   const node = { metadata };
   const asks = (key: string): boolean =>

@@ -16,7 +16,7 @@ test("a block goes up to the first end of its type", () => {
   assert.deepEqual([...pemBlocks("-----BEGIN A-----\nnever ends")], []);
 });
 
-test("blocks that never end are none, however many begin", { timeout: 60_000 }, () => {
+test("skips a million blocks without an end at once", { timeout: 60_000 }, () => {
   // To look for the end of each in all of the rest takes hours.
   assert.deepEqual([...pemBlocks("-----BEGIN A-----\n".repeat(1_000_000))], []);
 });

@@ -93,14 +93,14 @@ test("tolerations may compare numbers with the gate TaintTolerationComparisonOpe
   assert.deepEqual(of(gated, "Gt", large), [parsing(large, "value out of range")]);
 });
 
-test("an empty map is no change of a pod, an empty struct is", () => {
+test("an empty list does not change a pod, an empty struct does", () => {
   const errors = (changed: object): number =>
     validateUpdate(podKind, pod(changed), pod({ containers: [container] }), context).length;
   assert.equal(errors({ containers: [container], tolerations: [] }), 0);
   assert.equal(errors({ containers: [container], dnsConfig: {} }), 1);
 });
 
-test("a lifecycle that says nothing but a stop signal goes with it", () => {
+test("drops a lifecycle with only a stop signal while its gate is off", () => {
   const object = pod({ containers: [{ ...container, lifecycle: { stopSignal: "SIGTERM" } }] });
   dropDisabledFields(podKind, object, undefined, { features });
   const { containers } = (object as unknown as { spec: { containers: object[] } }).spec;

@@ -144,7 +144,7 @@ describe("devices of a slice", () => {
     ]);
     assert.deepEqual(sliceErrors({ consumesCounters: [{ counterSet: "S", counters: {} }] }).length, 2);
   });
-  test("what did not change is not judged again", () => {
+  test("an update does not validate unchanged fields again", () => {
     const old = slice({ taints: [{ key: "bad key!", effect: "NoSchedule" }] });
     const kind = { group: "resource.k8s.io", kind: "ResourceSlice" };
     const relabelled = { ...old, metadata: { ...old.metadata, labels: { a: "b" } } };

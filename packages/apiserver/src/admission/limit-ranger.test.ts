@@ -76,7 +76,7 @@ test("a limit range without limits limits nothing", async () => {
   await tested.server.close();
 });
 
-test("what a pod asks for as a whole counts what admission gave its containers, from 1.37 on", async () => {
+test("from 1.37 on pod-level requests include the defaults of LimitRanger", async () => {
   for (const [version, cpu] of [
     ["1.36", "2"],
     ["1.37", "100m"],

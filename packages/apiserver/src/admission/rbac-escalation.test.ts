@@ -27,7 +27,7 @@ async function withEve(...more: object[]): Promise<TestServer> {
   return tested;
 }
 
-test("a label gathers a role into others: who sets it must hold the role's rules", async () => {
+test("an aggregation label on a role requires the rules of the role", async () => {
   const { server, call } = await withEve();
   const body = { metadata: { labels: { [`rbac.authorization.k8s.io/aggregate-to-view`]: "true" } } };
   const refused = await call("PATCH", `${roles}/cluster-admin`, { user: "eve", body });
@@ -38,7 +38,7 @@ test("a label gathers a role into others: who sets it must hold the role's rules
   await server.close();
 });
 
-test("what garbage collection needs may be written by who does not hold the rules", async () => {
+test("a change of finalizers does not require the rules of the role", async () => {
   const { server, call } = await withEve();
   await call("POST", roles, { body: { metadata: { name: "strong" }, rules: [everything] } });
   const finalizers = ["example.com/wait"];
@@ -81,7 +81,7 @@ test("the right to escalate one role does not hold for creating it", async () =>
   await server.close();
 });
 
-test("a binding is checked whatever of it is changed, and a role that is not there is not found", async () => {
+test("every change of a binding is checked; a missing role is not found", async () => {
   const { server, call } = await withEve();
   const bindings = `${rbac}/clusterrolebindings`;
   const body = { metadata: { labels: { a: "b" } } };
@@ -93,7 +93,7 @@ test("a binding is checked whatever of it is changed, and a role that is not the
   await server.close();
 });
 
-test("a rule of millions of parts is held by who holds it as a whole, and nobody waits for that", async () => {
+test("a rule with a billion combinations is compared at once", async () => {
   const names = Array.from({ length: 1000 }, (_, index) => `n${index}`);
   const rule = { verbs: names, apiGroups: names, resources: names };
   const { server, call } = await withEve({ verbs: ["*"], apiGroups: names, resources: ["*"] });

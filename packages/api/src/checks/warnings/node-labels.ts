@@ -22,7 +22,7 @@ export function labelDeprecation(label: string | undefined): string | undefined 
   return label !== undefined && Object.hasOwn(deprecated, label) ? deprecated[label] : undefined;
 }
 
-/** `values`: those that are no label values are warned of as well. */
+/** With `values`, also warns about values that are not label values. */
 export function termWarnings(path: string, term: NodeSelectorTerm | undefined, values: boolean): string[] {
   return (term?.matchExpressions ?? []).flatMap((expression, index) => {
     const at = `${path}.matchExpressions[${index}]`;

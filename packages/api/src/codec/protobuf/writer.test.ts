@@ -9,7 +9,7 @@ const configMap = (name: string, text: string): object => ({
   data: { text },
 });
 
-test("what is larger than any buffer comes back whole, and small objects after it", () => {
+test("objects larger than any buffer round-trip, and small ones after them", () => {
   const texts = [
     "a".repeat(3_000_000),
     "ü".repeat(40_000),
@@ -46,7 +46,7 @@ test("a duration is its nanoseconds, as in Go", () => {
   assert.throws(() => encodeProtobuf(metrics("soon")), /soon/);
 });
 
-test("an object that cannot be written leaves nothing for the next", () => {
+test("a failed write leaves no bytes for the next object", () => {
   const whole = encodeProtobuf(configMap("a", "b"));
   const wrong = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", creationTimestamp: "never" } };
   assert.throws(() => encodeProtobuf(wrong), /"never" is no time of RFC 3339/);

@@ -4,7 +4,7 @@ import { checkLabelSelector } from "../../checks/nodeselector.ts";
 import type { ClusterRole, PolicyRule, Role } from "../../generated/rbac/v1.ts";
 import { pathSegment } from "../../values/names.ts";
 
-/** One rule; only a ClusterRole's may be about URLs that are no resources. */
+/** One rule; only a ClusterRole's may name URLs that are not resources. */
 function checkRule(errors: FieldErrors, rule: PolicyRule, namespaced: boolean): void {
   const { apiGroups = [], resources = [], nonResourceURLs = [] } = rule;
   // A list without which a rule cannot be is read as null where it is missing.

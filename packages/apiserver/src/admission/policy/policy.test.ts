@@ -144,7 +144,7 @@ describe("variables and parameters of ValidatingAdmissionPolicies", () => {
     await tested.server.close();
   });
 
-  test("a policy whose parameters are of no known kind refuses what it is about", async () => {
+  test("a policy with parameters of an unknown kind rejects the requests that it matches", async () => {
     const tested = await serverWith([
       {
         paramKind: { apiVersion: "x.example.com/v1", kind: "Limit" },
@@ -189,7 +189,7 @@ describe("versions and authorization in ValidatingAdmissionPolicies", () => {
     await server.server.close();
   });
 
-  test("asks the authorizer about the one who asks, and about service accounts", async () => {
+  test("asks the authorizer about the user and about service accounts", async () => {
     const tested = await serverWith([
       {
         validations: [

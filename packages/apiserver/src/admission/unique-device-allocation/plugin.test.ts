@@ -91,7 +91,7 @@ test("a device that a claim has is refused to another, by each kind of write, un
   await server.close();
 });
 
-test("shares exclude a claim that wants the whole device, and admin access nobody", async () => {
+test("a share excludes allocations of the whole device; admin access excludes none", async () => {
   const tested = await withClaims(["a", "b", "c"]);
   const labels = { "resource.kubernetes.io/admin-access": "true" };
   granted(await tested.call("PATCH", "/api/v1/namespaces/n", { body: { metadata: { labels } } }));
@@ -128,7 +128,7 @@ test("of many writes at the same time for one device exactly one wins, and a los
   await tested.server.close();
 });
 
-test("a write that another server overtakes keeps nothing", async () => {
+test("a write that loses to another server holds no device", async () => {
   const store = memoryStore(systemClock);
   const first = await withClaims(["a", "b"], { enabledAdmissionPlugins, store });
   const second = await testServer({ enabledAdmissionPlugins, store });
@@ -197,7 +197,7 @@ test("a write whose outcome is unknown holds its device until the store says wha
   await tested.server.close();
 });
 
-test("a server that starts on claims knows what they have; what was given twice before stays changeable", async () => {
+test("a starting server loads allocated devices; claims that share one already stay changeable", async () => {
   const store = memoryStore(systemClock);
   const before = await withClaims(["a", "b", "c"], { store });
   // Without the plugin, all allocations are accepted.

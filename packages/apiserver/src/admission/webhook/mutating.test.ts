@@ -37,7 +37,7 @@ describe("mutating webhooks", () => {
     await tested.server.close();
   });
 
-  test("see what those before have made; who wants to is asked again about later changes", async () => {
+  test("see earlier changes; IfNeeded calls them again after later ones", async () => {
     for (const [reinvocationPolicy, urls] of [
       ["Never", ["/first", "/second"]],
       ["IfNeeded", ["/first", "/second", "/first"]],
@@ -119,7 +119,7 @@ describe("versions, subresources and rights with mutating webhooks", () => {
     await tested.server.close();
   });
 
-  test("give nobody rights that the sender does not have", async () => {
+  test("cannot grant rights that the sender lacks", async () => {
     const roles = {
       apiGroups: ["rbac.authorization.k8s.io"],
       apiVersions: ["v1"],

@@ -41,7 +41,7 @@ test("an object cannot be moved into another namespace", async () => {
   assert.equal(stored, false);
 });
 
-test("what is no operation is an error of the webhook", async () => {
+test("an invalid patch operation is an error of the webhook", async () => {
   assert.equal(
     (await createdWith({ operations: [null] })).answer.body.message,
     "Internal error occurred: Unexpected kind: unknown",

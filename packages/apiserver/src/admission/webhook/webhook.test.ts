@@ -131,7 +131,7 @@ describe("selection of requests for validating webhooks", () => {
   });
 });
 
-describe("webhooks that cannot be asked", () => {
+describe("webhooks that cannot be called", () => {
   const failure = async (webhook: object, clock?: Clock): Promise<string> => {
     const tested = await hooks.serverWith({ validating: [webhook] }, clock);
     const failed = await create(tested);
@@ -143,7 +143,7 @@ describe("webhooks that cannot be asked", () => {
     return failed.body.message.replace(prefix, "");
   };
 
-  test("are named with what has happened", async () => {
+  test("are named with the cause", async () => {
     const { port, caBundle } = hooks;
     const at = (url: string, ca = caBundle): object => ({ clientConfig: { url, caBundle: ca } });
     const post = (url: string): string => `failed to call webhook: Post "${url}?timeout=10s":`;
@@ -178,7 +178,7 @@ describe("webhooks that cannot be asked", () => {
     );
   });
 
-  test("have only so much time", async () => {
+  test("fail after their timeout", async () => {
     // The time that a webhook has is the only wait of three seconds: it is over at once.
     const clock: Clock = {
       ...systemClock,
@@ -223,7 +223,7 @@ test("a webhook may write the object that it is asked about", async () => {
   await tested.server.close();
 });
 
-test("who has effects beside its answer is not asked in a dry run", async () => {
+test("a webhook with side effects rejects a dry run", async () => {
   // No such webhook can be stored any more; those stored before stay.
   const webhook = hooks.hook("effects", () => ({}), { sideEffects: "Some", failurePolicy: "Ignore" });
   const call = { hook: { webhook, id: "effects" } } as Parameters<typeof ask>[0];

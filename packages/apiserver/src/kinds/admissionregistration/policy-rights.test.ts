@@ -5,7 +5,7 @@ import { type Answer, testServer } from "../../testing/server.ts";
 const path = "/apis/admissionregistration.k8s.io/v1";
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 
-test("who writes policies with parameters must be able to read them", async () => {
+test("a write of a policy with parameters requires the right to read them", async () => {
   const tested = await testServer({ kubernetesVersion: "1.36" });
   const rules = [
     { apiGroups: ["admissionregistration.k8s.io"], resources: ["*"], verbs: ["*"] },

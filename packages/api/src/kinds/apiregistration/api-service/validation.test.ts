@@ -29,7 +29,7 @@ function service(spec: object, name = "v1alpha1.wardle.example.com"): KubeObject
 const problems = (spec: object, name?: string): string[] =>
   validateCreate(APIService, service(spec, name), context).map((error) => fieldErrorText(error));
 
-test("the port of an APIService's Service is 443 where nobody says", () => {
+test("the port of an APIService's Service defaults to 443", () => {
   const { spec } = service(good) as APIService;
   assert.equal(spec.service?.port, 443);
   assert.deepEqual(problems(good), []);

@@ -9,7 +9,7 @@ import { checkPod } from "./validation.ts";
 
 const mirror = "kubernetes.io/config.mirror";
 const emptySpec: PodSpec = { containers: [] };
-/** The minor release since which init containers that are no sidecars can be resized. */
+/** The minor release since which init containers that are not sidecars can be resized. */
 const initSince = 36;
 const onlyComputed = "only cpu and memory resources are mutable";
 

@@ -51,7 +51,7 @@ function checkClaims(errors: FieldErrors, claims: readonly PodResourceClaim[], p
     }
     if (resourceClaimTemplateName === undefined) return;
     here.at("resourceClaimTemplateName").check(dnsSubdomain, resourceClaimTemplateName);
-    // The claim is named after the pod and this entry; a name that is cut to length is no concern here.
+    // The claim is named after the pod and this entry, cut to length.
     if (podName === "" || !name || dnsLabel(name).length > 0) return;
     const generated = `${podName}-${name}`.slice(0, 253).replace(/[-.]+$/, "");
     for (const problem of dnsSubdomain(generated)) {

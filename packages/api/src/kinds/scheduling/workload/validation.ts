@@ -41,7 +41,7 @@ function visit(
 function checkWorkload(errors: FieldErrors, { spec }: Workload): void {
   checkUnion(
     errors.at("spec"),
-    // An empty list is no list.
+    // An empty list counts as unset.
     Object.fromEntries(
       (["podGroupTemplates", "compositePodGroupTemplates"] as const).map((field) => [
         field,

@@ -26,7 +26,7 @@ async function annotated(policies: readonly TestPolicy[]): Promise<Record<string
 }
 
 describe("MutatingAdmissionPolicy", () => {
-  test("changes what is stored, and is no owner of its fields", async () => {
+  test("changes the stored object and does not own its fields", async () => {
     const tested = await serverWith([{ mutations: [applies("Object{spec: Object.spec{replicas: 1337}}")] }]);
     const created = await createDeployment(tested, { replicas: 1 });
     assert.equal(created.body.spec.replicas, 1337);
@@ -70,7 +70,7 @@ describe("MutatingAdmissionPolicy", () => {
     await tested.server.close();
   });
 
-  test("does nothing without a binding, and nothing to what its rules do not name", async () => {
+  test("does nothing without a binding or outside its rules", async () => {
     const mutations = [annotates("seen", "'yes'")];
     assert.deepEqual(await annotated([{ mutations, binding: false }]), {});
     const resourceRules = [{ ...rule, resources: ["deployments"] }];
@@ -164,7 +164,7 @@ describe("failures of MutatingAdmissionPolicies", () => {
 });
 
 describe("objects of MutatingAdmissionPolicies", () => {
-  test("policies that mutate change no policies", async () => {
+  test("mutating policies do not change policies", async () => {
     const all = { ...rule, apiGroups: ["*"], apiVersions: ["*"], resources: ["*"] };
     const tested = await serverWith([
       { matchConstraints: { resourceRules: [all] }, mutations: [annotates("a", "'b'")] },
@@ -225,7 +225,7 @@ describe("objects of MutatingAdmissionPolicies", () => {
     await tested.server.close();
   });
 
-  test("the result is judged as any object", async () => {
+  test("the result is validated as any object", async () => {
     const tested = await serverWith([{ mutations: [applies("Object{spec: Object.spec{replicas: -1}}")] }]);
     const refused = await createDeployment(tested);
     assert.equal(refused.status, 422);
@@ -235,7 +235,7 @@ describe("objects of MutatingAdmissionPolicies", () => {
 });
 
 describe("MutatingAdmissionPolicy in the API", () => {
-  test("compile errors are told for the field when the policy is written", async () => {
+  test("a write of a policy reports compile errors with their field", async () => {
     const tested = await testServer();
     const create = (mutation: object): ReturnType<TestServer["call"]> =>
       tested.call("POST", `${path}/mutatingadmissionpolicies`, {

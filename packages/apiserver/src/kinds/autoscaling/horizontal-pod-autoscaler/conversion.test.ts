@@ -26,7 +26,7 @@ test("the share of processor time is a field of v1; without any metric it is 80 
   await server.close();
 });
 
-test("what v1 has no field for stands in annotations there, in no annotation of v2, and survives a write by v1", async () => {
+test("v1 keeps other fields of v2 in annotations, which v2 hides and a write by v1 preserves", async () => {
   const { server, call } = await testServer();
   const metrics = [
     share(60),

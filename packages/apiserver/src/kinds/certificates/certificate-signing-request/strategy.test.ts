@@ -35,7 +35,7 @@ const draft = (name: string, request: string, spec: object = {}): CallOptions =>
   },
 });
 
-test("who asks for a certificate is what the server knows of him; approving and signing are rights of their own", async () => {
+test("the credential sets the requester; approval and signing are separate subresources", async () => {
   const tested = await testServer();
   const request = certificateRequest("system:node:n1", "system:nodes");
   const made = await tested.call("POST", path, {

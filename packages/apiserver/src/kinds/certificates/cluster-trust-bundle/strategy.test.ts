@@ -7,7 +7,7 @@ const path = "/apis/certificates.k8s.io/v1/clustertrustbundles";
 const now = Date.parse("2026-01-01T00:00:00Z");
 
 /** The words are those of validateTrustBundle. */
-test("a ClusterTrustBundle holds authorities, each once; what is stored is not read again", async () => {
+test("a ClusterTrustBundle holds CA certificates, each once", async () => {
   const tested = await testServer({
     featureGates: new Map([["ClusterTrustBundle", true]]),
     runtimeConfig: { "api/all": true },

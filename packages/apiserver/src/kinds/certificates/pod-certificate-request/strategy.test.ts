@@ -146,7 +146,7 @@ describe("PodCertificateRequests", () => {
 });
 
 describe("rights for PodCertificateRequests", () => {
-  test("are decided by those who may sign for the signer", async () => {
+  test("a decision requires the right to sign for the signer", async () => {
     await create("signed");
     const rules = [
       { apiGroups: ["certificates.k8s.io"], resources: ["podcertificaterequests/status"], verbs: ["*"] },

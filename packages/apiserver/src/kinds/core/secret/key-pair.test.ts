@@ -5,7 +5,7 @@ import { keyPairProblem } from "./key-pair.ts";
 const block = (type: string, text = "eA=="): string =>
   `-----BEGIN ${type}-----\n${text}\n-----END ${type}-----\n`;
 
-test("says as Go does why a certificate and a key are no pair", () => {
+test("reports with Go's messages why a certificate and a key do not match", () => {
   const cases: readonly (readonly [certificate: string, key: string, problem: string])[] = [
     ["x", "y", "tls: failed to find any PEM data in certificate input"],
     [

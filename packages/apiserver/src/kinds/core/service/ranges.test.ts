@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { addressNumber, addressText, chooseFree, parseRange } from "./ranges.ts";
 
-test("addresses are numbers and back", () => {
+test("addresses and numbers convert both ways", () => {
   for (const address of ["0.0.0.1", "10.96.255.254", "::", "fd00:10:96::1", "1:2:3:4:5:6:7:8"]) {
     const family = address.includes(":") ? "IPv6" : "IPv4";
     assert.equal(addressText(addressNumber(address)!, family), address);
@@ -27,7 +27,7 @@ test("a range leaves out the network's address and the broadcast address of IPv4
     assert.equal(parseRange(wrong), undefined);
 });
 
-test("what is reserved is given last", () => {
+test("allocates reserved numbers last", () => {
   const range = { first: 1n, last: 10n, reserved: 3n };
   const taken = new Set<bigint>();
   const order: bigint[] = [];
