@@ -32,7 +32,7 @@ test("files: written whole with the lowest version, 0755 folder, listed and remo
   assert.throws(() => specFileName("a/b", "../../etc"), /must not have a slash/);
 });
 
-test("a left-over temporary file of a killed writer is in nobody's way", async () => {
+test("ignores the temporary file of a killed writer", async () => {
   const directory = folder();
   writeFileSync(join(directory, `spec.${process.pid}.0.tmp`), "half a sp");
   await writeSpec(directory, { kind: "a/b", devices: [{ name: "c", containerEdits: env("A=1") }] });
@@ -62,7 +62,7 @@ test("resolve: the spec's edits once, devices in the order asked, all or none", 
   });
 });
 
-test("the dynamic folder wins over the static one; equals take each other out; a bad file only itself", async () => {
+test("the dynamic folder wins over the static one; duplicates exclude each other, a bad file only itself", async () => {
   const [fixed, dynamic] = [folder(), folder()];
   const write = (directory: string, name: string, value: string, ...devices: string[]) =>
     writeFileSync(
@@ -106,7 +106,7 @@ test("files and folders that come, change and go are seen at once", async () => 
   await assert.rejects(registry.resolve(["a/b=c"]), UnresolvableDevicesError);
 });
 
-test("what is not a file of a modest size is passed over with its reason, and held up nobody", async () => {
+test("skips large and special files with the reason, without blocking", async () => {
   const path = folder();
   writeFileSync(join(path, "good.json"), JSON.stringify(spec()));
   execFileSync("mkfifo", [join(path, "pipe.json")]);
@@ -126,7 +126,7 @@ test("what is not a file of a modest size is passed over with its reason, and he
   );
 });
 
-test("long YAML is read in a thread: what is slow or broken in it holds up nothing else", async () => {
+test("parses long YAML in a thread without blocking the event loop", async () => {
   const path = folder();
   const devices = Array.from({ length: 200 }, (_, i) => ({
     name: `gpu-${i}`,
@@ -145,7 +145,7 @@ test("long YAML is read in a thread: what is slow or broken in it holds up nothi
   assert.match(problem!.message, /^neither JSON nor YAML: |^its YAML was not read within 10 s$/);
 });
 
-test("a tag that nobody knows is passed over without a word on stderr", async () => {
+test("ignores an unknown tag without a warning on stderr", async () => {
   const warnings: Error[] = [];
   const hear = (warning: Error) => void warnings.push(warning);
   process.on("warning", hear);

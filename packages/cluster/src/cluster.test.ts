@@ -130,7 +130,7 @@ test("a process file counts only while that very process lives", async () => {
   assert.equal(runningProcess(file), undefined);
 });
 
-test("a process file of another boot, or one that says too little, names no living process", () => {
+test("a process file of another boot or without a start time names no living process", () => {
   const self = thisProcess();
   const { pid, startTime, bootId } = self;
   assert.equal(isAlive(self), true);
@@ -223,7 +223,7 @@ test("a store in etcd names its members, the prefix of its keys and the files fo
     assert.throws(() => parseStore(bad), error, bad);
 });
 
-test("a folder is ours only if it is no link and nobody else can write it", () => {
+test("rejects a folder that is a link or that other users can write", () => {
   const ours = join(folder, "ours");
   mkdirSync(ours, { mode: 0o755 });
   checkOwnFolder(ours);
@@ -272,7 +272,7 @@ test("deleteData deletes a cluster's files, wherever its store is, and nothing e
   assert.equal(readConfig(layout), undefined);
 });
 
-test("a configuration that is no JSON is named", () => {
+test("a malformed configuration is an error with its path", () => {
   const layout = layoutOf(join(folder, "broken"));
   prepareDataDir(layout);
   writeFileSync(layout.configFile, "{");

@@ -90,7 +90,7 @@ test("OCI: the table of edits, in its order, on a configuration that stays as it
   });
 });
 
-test("OCI: what a device node leaves out comes from the host, whose type must agree", () => {
+test("OCI: a device node inherits unset fields from the host, whose type must agree", () => {
   const host = (path: string) => {
     assert.equal(path, "/dev/host");
     return { type: "b" as const, major: 8, minor: 16, fileMode: 0o660 };

@@ -56,7 +56,7 @@ test("one device: a lower version than what it uses needs is refused", () => {
   );
 });
 
-test("whatever stands in place of a part of a spec is accepted or refused by a CdiError that names the part", () => {
+test("accepts any value in place of a part of a spec, or throws a CdiError that names the part", () => {
   const anything = fc.oneof(
     fc.jsonValue({ maxDepth: 2 }),
     fc.constantFrom("..", "a\nb", "rwmx", -1, 2 ** 53, 0.5),
@@ -95,7 +95,7 @@ test("whatever stands in place of a part of a spec is accepted or refused by a C
   );
 });
 
-test("a qualified name is taken apart as it was put together; anything else is an error", () => {
+test("parses every qualified name that it formats, and rejects others", () => {
   const letters = "abzABZ";
   const digits = "019";
   const middle = `${letters}${digits}_.-`;

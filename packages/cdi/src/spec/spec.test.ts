@@ -22,7 +22,7 @@ devices:
   assert.throws(() => parseSpec("{"), /^CdiError: neither JSON nor YAML: /);
 });
 
-test("what is wrong is named: field, value and what would be accepted", () => {
+test("errors name the field, the value and the accepted values", () => {
   const cases: [object, string][] = [
     [
       spec({ colour: 1 }),

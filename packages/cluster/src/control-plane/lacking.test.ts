@@ -16,7 +16,7 @@ test("creating a kind that nothing acts on returns a warning, creating another n
   assert.deepEqual(host("", "pods", object({})), []);
 });
 
-test("what a runtime has not is said for what needs it", () => {
+test("warns of objects that need what the runtime lacks", () => {
   const of = (runtime: string, spec: object): string =>
     lackWarnings(runtime)("", "services", object(spec)).join();
   assert.match(of("host", { type: "ClusterIP" }), /with --runtime host .* lead nowhere/);

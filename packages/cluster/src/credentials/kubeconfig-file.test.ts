@@ -58,7 +58,7 @@ test("mode, owner and links of a file stay", async (t) => {
   assert.equal(readFileSync(join(folder, "real/later"), "utf8"), "x\n");
 });
 
-test("what is no file is refused, and an edit that fails changes nothing", async (t) => {
+test("rejects a path that is not a file; a failed edit changes nothing", async (t) => {
   const folder = scratch(t);
   await assert.rejects(updateKubeconfigFile(folder, append("x")), {
     message: `${folder} must be a file, not a folder`,
@@ -75,7 +75,7 @@ test("what is no file is refused, and an edit that fails changes nothing", async
   assert.deepEqual(readdirSync(folder), ["config"]);
 });
 
-test("of many processes that change a file at once, through a link too, none loses its change", async (t) => {
+test("concurrent changes by many processes are all kept, also through a link", async (t) => {
   const folder = scratch(t);
   const [file, link] = [join(folder, "config"), join(folder, "link")];
   symlinkSync("config", link);
@@ -95,7 +95,7 @@ test("of many processes that change a file at once, through a link too, none los
   assert.deepEqual(readdirSync(folder).sort(), ["config", "link"]);
 });
 
-test("a lock of another program is waited for, that of a dead process of ours is not", async (t) => {
+test("waits for the lock of another program, but not for one of a dead process of ours", async (t) => {
   const folder = scratch(t);
   const file = join(folder, "config");
   // As kubectl makes it: empty, without permissions.

@@ -16,7 +16,7 @@ const lamps: DevicePlugin = {
   allocate: (ids) => ({ env: { LAMPS: ids.join() } }),
 };
 
-test("the scheduler counts the devices of plugins: what is too much waits until others have ended", async () => {
+test("pods wait until enough devices of a device plugin are free", async () => {
   await using cluster = await startCluster();
   const [node] = cluster.nodes;
   assert.ok(node);

@@ -98,7 +98,7 @@ test("several beside each other, of other releases, without nodes", async () => 
   }
 });
 
-test("what cannot be is refused, and leaves nothing", async () => {
+test("rejects invalid options and leaves nothing behind", async () => {
   await assert.rejects(startCluster({ nodes: -1 }), {
     message: "nodes: -1 must be a whole number, 0 or more",
   });

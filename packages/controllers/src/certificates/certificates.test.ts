@@ -94,7 +94,7 @@ test("approved requests of Kubernetes' signers are signed for as long as they as
     assert.deepEqual([await valid("all"), await valid("hour"), await valid("week")], [1440, 65, 1440]);
   }));
 
-test("what a signer does not sign fails with the reason; other signers' requests are left alone", () =>
+test("a rejected request fails with the reason; requests of other signers are left alone", () =>
   withCluster(signing, async (cluster) => {
     const drafts: readonly [string, object, string][] = [
       [
@@ -190,7 +190,7 @@ test("a node that says it has the name or address of the API server or of anothe
     for (const i of wanted.keys()) assert.deepEqual(await conditionsOf(cluster, `theft-${i}`), []);
   }));
 
-test("who has no right to certificates of nodes gets none, until somebody gives it", () =>
+test("a request for a node certificate is approved only once its user has the right", () =>
   withCluster(all, async (cluster) => {
     const draft = request("r", "kube-apiserver-client-kubelet", client, nodeName);
     const group = "system:bootstrappers";

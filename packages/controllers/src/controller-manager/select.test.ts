@@ -4,7 +4,7 @@ import { selectControllers } from "@dray/controllers";
 
 const known = ["deployment-controller", "job-controller", "token-cleaner-controller"];
 
-test("--controllers: all that are on by default, one more, one less; what comes first counts", () => {
+test("--controllers: * means the defaults; the first entry of a controller counts", () => {
   const selected = (...wanted: string[]): string =>
     selectControllers(known, wanted)
       .map((name) => name.replace("-controller", ""))

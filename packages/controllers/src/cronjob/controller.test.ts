@@ -140,7 +140,7 @@ test("a time that was missed is made up for within the deadline, not after it, a
     await hasStarted(cluster, 10);
   }));
 
-test("of Jobs that have ended so many are kept, by how they ended", () =>
+test("the history limits keep successful and failed Jobs", () =>
   onCluster(async (cluster) => {
     const limits = { successfulJobsHistoryLimit: 1, failedJobsHistoryLimit: 0 };
     await cluster.create(CronJob, cronJob(limits));
@@ -193,7 +193,7 @@ test("killed at any write, the next one goes on: no Job twice", () =>
     });
   }));
 
-test("a Job with a time to live goes, with its pods, so long after it has finished", () =>
+test("a finished Job and its pods are deleted after its time to live", () =>
   withCluster(
     (context) => Promise.all([startJobController(context), startJobExpiryController(context)]),
     async (cluster) => {

@@ -25,7 +25,7 @@ const cases: readonly (readonly [schedule: string, zone: string, after: string, 
   ["30 1 * * *", "America/New_York", "2012-11-04T04:00:00Z", "2012-11-04T01:30:00-04:00"],
   ["30 1 * * *", "America/New_York", "2012-11-04T05:30:00Z", "2012-11-04T01:30:00-05:00"],
   ["30 1 * * *", "America/New_York", "2012-11-04T06:30:00Z", "2012-11-05T01:30:00-05:00"],
-  // There is no midnight that day, so there are the other times of it.
+  // That day has no midnight, only the other times.
   ["0 0 * * *", "America/Sao_Paulo", "2018-11-03T04:00:00Z", "2018-11-05T00:00:00-02:00"],
   ["30 1 4 11 *", "America/Sao_Paulo", "2018-11-03T04:00:00Z", "2018-11-04T01:30:00-02:00"],
   // Clocks go back from midnight: the hour before it comes twice, midnight once.

@@ -49,7 +49,7 @@ test("Endpoints: ready and unready pods of a Service; gone with it", () =>
     await cluster.until("gone", async () => (await cluster.find(Endpoints, "web")) === undefined);
   }));
 
-test("Endpoints of a Service that was deleted while nobody was at work", () =>
+test("Endpoints of a Service that was deleted while the controller was down are deleted", () =>
   withCluster(startEndpointsController, async (cluster) => {
     await cluster.create(Service, service("web"));
     await endpointsWith(cluster, "made", () => true);

@@ -126,7 +126,7 @@ test("dual stack: one slice for each family", () =>
     { serviceRanges: ["10.96.0.0/16", "fd00:96::/108"] },
   ));
 
-test("at most 100 endpoints a slice; what goes away leaves the others where they are", () =>
+test("at most 100 endpoints a slice; a removed endpoint does not move the others", () =>
   withCluster(startEndpointSliceController, async (cluster) => {
     await cluster.node("a");
     const names = Array.from({ length: 101 }, (_, i) => `p${i}`);

@@ -41,7 +41,7 @@ test("garbage: thousands of owners of one object do not hold up the event loop",
 const gone = (cluster: TestCluster, name: string): Promise<true> =>
   cluster.until(`${name} is gone`, async () => (await cluster.find(ConfigMap, name)) === undefined && true);
 
-test("garbage: what is owned goes with its last owner, and what that owns after it", () =>
+test("garbage: an object goes with its last owner, and its own dependents after it", () =>
   collecting(async (cluster) => {
     const [a, b] = [await owner(cluster, "a"), await owner(cluster, "b")];
     await owner(cluster, "of-both", ownedBy(a, b));
@@ -101,7 +101,7 @@ test("garbage: in the foreground the owner goes last", () =>
     await gone(cluster, "a");
   }));
 
-test("garbage: orphaned dependents stay and name nobody", () =>
+test("garbage: orphaned dependents stay without owner references", () =>
   collecting(async (cluster) => {
     const a = await owner(cluster, "a");
     await owner(cluster, "of-a", ownedBy(a));

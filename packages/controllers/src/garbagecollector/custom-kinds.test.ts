@@ -144,7 +144,7 @@ test("garbage: nothing goes for an owner of a kind that is not there, until the 
     await gone(cluster, ConfigMap, "map");
   }));
 
-test("garbage: what a definition takes along takes its own dependents along, and the kind may come back", () =>
+test("garbage: deleting a definition deletes the dependents of its objects, also after the kind came back", () =>
   collecting(async (cluster) => {
     const gadget = kindOf("Gadget");
     for (let round = 0; round < 2; round++) {
@@ -183,7 +183,7 @@ test("garbage: a kind that is served in another version keeps its dependents, an
     await gone(cluster, ConfigMap, "map");
   }));
 
-test("garbage: what has an owner of a kind that is not served for a while stays, until that owner is gone", () =>
+test("garbage: a dependent stays while the kind of its owner is not served, until the owner is gone", () =>
   collecting(async (cluster) => {
     const gadget = kindOf("Gadget");
     await define(cluster, gadget);
@@ -244,7 +244,7 @@ test("garbage: a kind whose objects cannot be read holds the collector up for 30
     assert.equal(problems.length, 1);
   }));
 
-test("garbage: an owner in another namespace is none, which an event tells; a namespaced one of a cluster's object is not judged", () =>
+test("garbage: an event reports an owner in another namespace, which does not count; a cluster-scoped dependent stays", () =>
   collecting(async (cluster) => {
     await cluster.create(Namespace, { metadata: { name: "other" }, spec: {} });
     const owner = await cluster.create(ConfigMap, { metadata: { name: "owner", namespace: "other" } });
@@ -276,7 +276,7 @@ test("garbage: an owner in another namespace is none, which an event tells; a na
     assert.equal((await cluster.get(Namespace, "wide")).metadata.deletionTimestamp, undefined);
   }));
 
-test("garbage: a reference that names its owner by another name means nobody", () =>
+test("garbage: an owner reference with a wrong name counts as absent", () =>
   collecting(async (cluster) => {
     const owner = await cluster.create(ConfigMap, { metadata: { name: "owner" } });
     await cluster.settle();

@@ -135,7 +135,7 @@ test("a failed pod is replaced after ten seconds, then twenty; past the limit th
     );
   }));
 
-test("with an index for each pod: names, variable and counts; what is scaled away is not counted as failed", () =>
+test("Indexed: names, variable and counts of pods; pods that are scaled away do not count as failed", () =>
   onCluster(async (cluster) => {
     await cluster.create(Job, job({ completions: 4, parallelism: 4, completionMode: "Indexed" }));
     await livePods(cluster, 4);

@@ -16,7 +16,7 @@ const cidrsOf = (cluster: TestCluster, name: string): Promise<readonly string[]>
     async () => (await cluster.get(Node, name)).spec?.podCIDRs ?? undefined,
   );
 
-test("each node gets a network of each family; what a deleted node had is given out again", () =>
+test("each node gets a CIDR of each family; the CIDRs of a deleted node are reused", () =>
   withCluster(start, async (cluster) => {
     await cluster.node("a");
     assert.deepEqual(await cidrsOf(cluster, "a"), ["10.244.0.0/24", "fd00:10::/64"]);
@@ -33,7 +33,7 @@ test("each node gets a network of each family; what a deleted node had is given 
     assert.equal((await cidrsOf(cluster, "d"))[0], "10.244.2.0/24");
   }));
 
-test("networks: a node that came while nobody was at work gets one that nobody has", () =>
+test("a node that came while the controller was down gets an unused CIDR", () =>
   withCluster(start, async (cluster) => {
     await cluster.node("a");
     await cidrsOf(cluster, "a");
@@ -41,7 +41,7 @@ test("networks: a node that came while nobody was at work gets one that nobody h
     assert.notEqual((await cidrsOf(cluster, "b"))[0], "10.244.0.0/24");
   }));
 
-test("networks that cannot be used are refused with what would be", () => {
+test("rejects invalid cluster CIDRs and names valid ones", () => {
   const refused = (clusterCIDRs: string[], message: RegExp, maskSizes = {}): void =>
     assert.throws(() => nodePools({ clusterCIDRs, maskSizes }), message);
   refused(["10.0.0.0"], /10\.0\.0\.0 is not a network/);

@@ -34,7 +34,7 @@ export class NodeHeartbeats {
     const { name } = node.metadata;
     const lease = this.#leases.get({ namespace: leaseNamespace, name })?.spec.renewTime;
     const ready = readyCondition(node);
-    // A condition that this controller wrote is no heartbeat.
+    // A condition that this controller wrote is not a heartbeat.
     const beat = ready?.status === "Unknown" ? undefined : ready?.lastHeartbeatTime;
     const last = this.#last.get(name);
     const alive =

@@ -14,7 +14,7 @@ import { killedAtEveryWrite, type TestCluster, withCluster } from "../testing/cl
 
 const ref = { namespace: "d", name: "web" };
 
-/** The context with a metrics API by which each pod uses so much of the processor. */
+/** Returns the context with a metrics API that reports `cpu` for each pod. */
 function measuring(context: ControllerContext, cpu: () => string | undefined): ControllerContext {
   const { client, clock, informers } = context;
   const list = async () => ({
@@ -46,7 +46,7 @@ function measuring(context: ControllerContext, cpu: () => string | undefined): C
   return { ...context, client: { ...client, resource: measured } };
 }
 
-/** Runs a test with autoscaler and ReplicaSets on a cluster whose pods use so much. */
+/** Runs a test with autoscaler and ReplicaSets on a cluster whose pods use `cpu`. */
 function onCluster(
   cpu: () => string | undefined,
   run: (cluster: TestCluster) => Promise<void>,
@@ -87,7 +87,7 @@ async function replicaSet(cluster: TestCluster, replicas: number): Promise<void>
   });
 }
 
-/** Runs the pods that there are, and waits until so many are wanted. */
+/** Runs the pods, and waits until `replicas` are desired. */
 async function sized(cluster: TestCluster, replicas: number): Promise<HorizontalPodAutoscaler> {
   await cluster.until(`${replicas} replicas`, async () => {
     await cluster.finishDeletions();
@@ -210,7 +210,7 @@ async function stuck(cluster: TestCluster, reason: string): Promise<string> {
   });
 }
 
-test("metrics that cannot be had are told in conditions and events", () =>
+test("conditions and events report missing metrics", () =>
   onCluster(
     () => undefined,
     async (cluster) => {
@@ -254,7 +254,7 @@ test("metrics that cannot be had are told in conditions and events", () =>
     },
   ));
 
-test("a target that is missing, and pods that two autoscalers share, are told", () =>
+test("conditions report a missing target and pods of two autoscalers", () =>
   onCluster(
     () => "80m",
     async (cluster) => {

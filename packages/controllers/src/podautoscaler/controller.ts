@@ -53,7 +53,7 @@ export async function startHorizontalPodAutoscalerController(
   autoscalers.handle({
     add: ({ metadata }) => queue.add(keyOf(metadata)),
     update(now, old) {
-      // Its own status is no reason to look again.
+      // A change of the status alone needs no sync.
       if (!isDeepStrictEqual(now.spec, old.spec)) queue.add(keyOf(now.metadata));
     },
     delete(autoscaler) {

@@ -96,7 +96,7 @@ export function replicasForValue(
   return { replicas: upwards(ratio * ready), usage: value };
 }
 
-/** Pods for a value of which each is to have so much. */
+/** Replicas of which each takes `target` of a shared value. */
 export function replicasForShare(
   current: number,
   value: number,

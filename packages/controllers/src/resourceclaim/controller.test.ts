@@ -101,7 +101,7 @@ test("long names are cut in proportion, so that the entry's name stays readable"
     assert.match(name, /^p{37}-e{18}[a-z0-9]{5}$/);
   }));
 
-test("a missing template is told as an event, and its arrival is enough", () =>
+test("an event reports a missing template; the claim follows once it exists", () =>
   onCluster(async (cluster) => {
     const { create } = cluster;
     const pod = await create(Pod, podOf("p", [{ name: "gpu", resourceClaimTemplateName: "template" }]));
@@ -301,7 +301,7 @@ test("the garbage collector deletes the generated claim of a deleted pod before 
     });
   }));
 
-test("what went away while the controller was down is noticed when it starts", () =>
+test("a starting controller releases the claim of a pod that is gone", () =>
   withCluster(
     async () => {},
     async (cluster) => {

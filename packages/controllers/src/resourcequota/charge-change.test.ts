@@ -72,6 +72,6 @@ for (const [what, resource, old, now, counts] of changes)
     assert.equal(changesCount(resource, evaluator, now as KubeObject, old as KubeObject), counts);
   });
 
-test("what is charged by its number alone never changes its charge", () => {
+test("an update never changes the charge of an object that only counts", () => {
   assert.equal(isChangeable("configmaps"), false);
 });

@@ -69,7 +69,7 @@ test("a Secret for a service account gets a token that the API server believes, 
     { serviceAccounts: { key } },
   ));
 
-test("tokens: Secrets of accounts that went while nobody was at work go, others are left alone", () =>
+test("tokens: a restart deletes Secrets of accounts that were deleted meanwhile, and only those", () =>
   withCluster(startTokens, async (cluster) => {
     await cluster.create(ServiceAccount, { metadata: { name: "robot" } });
     await cluster.create(Secret, tokenSecret("t", "robot"));
@@ -84,7 +84,7 @@ test("tokens: Secrets of accounts that went while nobody was at work go, others 
     assert.ok(before && (await cluster.find(Secret, "own")));
   }));
 
-test("legacy tokens: invalid after a year without use, gone a year later; what is used stays", () =>
+test("legacy tokens: unused ones are invalid after a year and deleted a year later", () =>
   withCluster(startLegacyTokenCleaner, async (cluster) => {
     await cluster.create(ServiceAccount, {
       metadata: { name: "old" },

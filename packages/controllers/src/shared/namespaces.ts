@@ -7,7 +7,7 @@ export function isActive(namespace: Namespace | undefined): boolean {
   return namespace !== undefined && namespace.metadata.deletionTimestamp === undefined;
 }
 
-/** Calls `create`; an object that exists already and a namespace that is being deleted are no errors. */
+/** Calls `create`; ignores an object that exists already and a namespace that is being deleted. */
 export async function createUnlessPresent(create: () => Promise<unknown>): Promise<void> {
   try {
     await create();

@@ -81,7 +81,7 @@ async function rolledOut(cluster: TestCluster): Promise<StatefulSet> {
   });
 }
 
-test("pods come one after the other, each when those before it are ready, with names, volumes and a place", () =>
+test("creates each pod once its predecessors are ready, with names, volumes and a node", () =>
   onCluster(async (cluster) => {
     await cluster.node("a");
     await cluster.create(StatefulSet, statefulSet({ volumeClaimTemplates: [claimTemplate] }));
@@ -144,7 +144,7 @@ test("scaling down takes the highest pod first, and waits until it is gone; its 
     );
   }));
 
-test("Parallel makes and deletes all at once; ordinals begin where they are told to", () =>
+test("Parallel creates and deletes all pods at once; ordinals begin at ordinals.start", () =>
   onCluster(async (cluster) => {
     await cluster.node("a");
     await cluster.create(
@@ -199,7 +199,7 @@ test("a changed template goes from the highest ordinal down to the partition, an
     assert.deepEqual(revisions.map(({ revision }) => revision).sort(), [2, 3], "taken again, renumbered");
   }));
 
-test("maxUnavailable replaces several pods at a time; OnDelete none that nobody deletes", () =>
+test("maxUnavailable replaces several pods at a time; OnDelete only deleted ones", () =>
   onCluster(async (cluster) => {
     await cluster.node("a");
     await cluster.create(

@@ -142,7 +142,7 @@ test("attachments that others have made stay", () =>
     assert.equal((await cluster.list(VolumeAttachment)).length, 2);
   }));
 
-test("volumes: a controller that comes back detaches what nobody needs any more", () =>
+test("volumes: a restarted controller detaches unused volumes", () =>
   withCluster(startAttachDetachController, async (cluster) => {
     await cluster.node("a");
     await boundClaim(cluster);
@@ -154,7 +154,7 @@ test("volumes: a controller that comes back detaches what nobody needs any more"
     await cluster.until("detached", async () => (await cluster.list(VolumeAttachment)).length === 0);
   }));
 
-test("a claim that asks for more hears who could give it", () =>
+test("a claim that grows gets the event ExternalExpanding", () =>
   withCluster(startVolumeExpander, async (cluster) => {
     await cluster.create(StorageClass, {
       metadata: { name: "fast" },
