@@ -300,7 +300,7 @@ test("a data directory that cannot be written is named", async () => {
   assert.match(stderr, /name another with --data-dir\n$/);
 });
 
-test("a reader that has had enough is no failure", async () => {
+test("a reader that closes standard output does not cause a failure", async () => {
   const child = start(["--help"]);
   child.stdout?.destroy();
   const { code, stderr } = await output(child);

@@ -10,7 +10,7 @@ import { doctorText } from "./print.ts";
 import { type RuleId, ruleIds } from "./rules.ts";
 import { brief, cluster, finds, healthy, held, now } from "./testing.ts";
 
-test("nothing is found in a cluster in which nothing is wrong", () => {
+test("a healthy cluster has no findings", () => {
   finds(healthy, []);
 });
 
@@ -24,7 +24,7 @@ test("every rule has a case", () => {
   );
 });
 
-test("what cannot be read is not judged, and nothing is found by it", () => {
+test("a rule whose objects cannot be read is reported as not judged, without findings", () => {
   const { objects } = worldOf(cluster([], ["Pod p"]));
   const world = new World(objects, new Set(["Pod"]));
   const snapshot = { world, features, now, events: undefined, server: undefined };
@@ -46,7 +46,7 @@ test("what cannot be read is not judged, and nothing is found by it", () => {
   ]);
 });
 
-test("what was there for a moment only does not count", () => {
+test("a finding counts only if the second look confirms it", () => {
   const look = (objects: readonly Manifest[]) =>
     diagnose({ world: worldOf(objects), features, now, events: [], server: undefined }, new Set(ruleIds));
   const leaked = look(cluster([], ["Pod p"]));

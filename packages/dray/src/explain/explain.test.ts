@@ -93,7 +93,7 @@ test("a running pod: which devices, from which request, and how the driver says 
   );
 });
 
-test("alternatives and configuration are told", async () => {
+test("a claim shows the chosen alternative and its configuration", async () => {
   const base = heldClaim("h", ["a/gpu-0"], ["p"]) as { status: { allocation: { devices: object } } };
   const alternatives = ["big", "small"].map((name) => ({ name, deviceClassName: "gpu" }));
   const chosen = {
@@ -190,7 +190,7 @@ test("a pod and a claim that do not go away say what they wait for", async () =>
   assert.match(claimAnswer.summary, /being deleted: it is reserved for p: they have to end first/);
 });
 
-test("a device, a class, a node and a slice say who has what, and what is left", async () => {
+test("a device, a class, a node and a slice show their holders and what is left", async () => {
   const device = await explained("device/g0-half-0", [...objects, heldClaim("part", ["b-g0/g0-half-1"])]);
   assert.equal(device.state, "free");
   const facts = new Map(device.facts.map(({ name, value }) => [name, value]));
@@ -211,14 +211,14 @@ test("a device, a class, a node and a slice say who has what, and what is left",
   assert.equal((await explained("slice/old", [...objects, outdated])).state, "outdated");
 });
 
-test("a device that no slice publishes any more is told as such", async () => {
+test("a device that no slice publishes any more is marked", async () => {
   const lost = heldClaim("lost", ["gone/gpu-0"], ["p"]);
   const answer = await explained("claim/lost", [...objects, lost]);
   assert.equal(answer.claims[0]!.devices[0]!.isPublished, false);
   assert.match(explainText(answer, now), /gone\/gpu-0: .*no slice publishes it any more/);
 });
 
-test("the claim that a scheduler made for extended resources is told of its pod", async () => {
+test("a pod shows the claim that the scheduler made for its extended resources", async () => {
   const extended = heldClaim("x", ["a/gpu-0"], ["x"]);
   const status = {
     phase: "Running",
@@ -237,7 +237,7 @@ test("the claim that a scheduler made for extended resources is told of its pod"
   );
 });
 
-test("a claim that nobody uses says where it could go", async () => {
+test("an unused claim shows the node where it fits", async () => {
   const idle = await explained("claim/free", [...objects, claim("free")]);
   assert.deepEqual([idle.state, idle.placement?.fits], ["pending", "b"]);
   assert.match(idle.summary, /no pod uses it/);
@@ -248,7 +248,7 @@ test("a claim that nobody uses says where it could go", async () => {
   );
 });
 
-test("a name that is wrong says what there is", async () => {
+test("an unknown name is an error that suggests similar ones", async () => {
   await assert.rejects(
     explained("pod/wait", objects),
     /no Pod "wait" in namespace default: .*did you mean waits\?/,

@@ -39,7 +39,7 @@ const kinds = ({ waits }: Explained): string[] => waits.map((each) => each.for);
 const changes = ({ placement }: Explained): string[] =>
   (placement?.changes ?? []).map(({ kind, text, node }) => `${kind}: ${text}: ${node}`);
 
-test("what is needed before any node is looked at is told first", async () => {
+test("lists a missing claim, class or gate before the nodes", async () => {
   const made = template("t");
   const table: [objects: Manifest[], first: string, message: RegExp][] = [
     [[pod("waits", usesTemplate("t"))], "claim-missing", /no ResourceClaimTemplate "t" in namespace default/],
@@ -66,7 +66,7 @@ test("what is needed before any node is looked at is told first", async () => {
   assert.equal(gated.placement?.fits, "a");
 });
 
-test("a claim that a quota forbids is told with the quota", async () => {
+test("a claim that exceeds a quota is shown with the quota", async () => {
   const quota = {
     metadata: { name: "devices", namespace: "default" },
     status: {
@@ -86,7 +86,7 @@ test("a claim that a quota forbids is told with the quota", async () => {
   assert.equal(answer.waits[0]!.since, "2026-01-01T00:55:00.000Z");
 });
 
-test("a group that is too small, a node that is kept, and devices that are not ready are told", async () => {
+test("shows a group that is too small, devices that are not ready and a nominated node", async () => {
   const grouped = pod("waits", usesClaim("wanted", { schedulingGroup: { podGroupName: "g" } }));
   const group = {
     metadata: { name: "g", namespace: "default" },
@@ -129,7 +129,7 @@ test("a pod can use the claim of its group, and of no other", async () => {
   assert.equal(kinds(other)[0], "claim-unusable");
 });
 
-test("devices that others have: who has them, and the single changes that help, in order", async () => {
+test("allocated devices: their holders, and the single changes that help, in order", async () => {
   const tainted = slice("b", [{ name: "x", taints: [{ key: "old", value: "1", effect: "NoSchedule" }] }]);
   const answer = await explained("pod/waits", [...full, node("b"), tainted, claim("wanted"), waits]);
   assert.deepEqual(kinds(answer), ["devices"]);
@@ -163,7 +163,7 @@ test("several devices need several pods to end, or fewer devices to be asked for
   ]);
 });
 
-test("selectors and constraints: which of them stand in the way", async () => {
+test("names the selectors and constraints that rule devices out", async () => {
   const big = 'device.capacity["gpu.example.com"].memory.compareTo(quantity("100Gi")) >= 0';
   const model = 'device.attributes["gpu.example.com"].model == "a100"';
   const selectors = [{ cel: { expression: model } }, { cel: { expression: big } }];
@@ -223,7 +223,7 @@ test("two changes are tried together where none helps alone", async () => {
   );
 });
 
-test("a counter that others have used up is named, and who has it", async () => {
+test("names an exhausted counter and its holders", async () => {
   const whole = deviceClass("whole", 'device.attributes["gpu.example.com"].kind == "whole"');
   const held = heldClaim("h", ["a-g0/g0-half-0"], ["p"], { deviceClassName: "half" });
   const answer = await explained("pod/waits", [
@@ -248,7 +248,7 @@ test("nodes that are closed to the pod: uncordon, tolerate, select another", asy
   );
 });
 
-test("a pod that no scheduler has looked at says whose it is", async () => {
+test("a pod that no scheduler has tried names its scheduler", async () => {
   const odd = pod("waits", usesClaim("wanted", { schedulerName: "odd" }));
   const answer = await explained("pod/waits", [...cluster, claim("wanted"), odd], { isLive: true });
   assert.deepEqual(kinds(answer), ["scheduler"]);

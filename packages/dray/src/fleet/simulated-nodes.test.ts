@@ -133,7 +133,7 @@ test("up --simulated-nodes: pods with claims come, run, end and go on nodes that
     await run("down", "--delete-data", ...data);
   }));
 
-test("--simulated-nodes: what cannot be is refused", () =>
+test("--simulated-nodes: rejects invalid values and combinations", () =>
   inFolder(async (folder) => {
     const refusal = async (...args: string[]): Promise<string> => {
       const { code, stderr } = await dray(["up", ...args, "--data-dir", join(folder, "data")]);

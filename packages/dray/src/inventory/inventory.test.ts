@@ -60,7 +60,7 @@ test("devices that share counters are one thing, and are never added up", () => 
   assert.deepEqual([room(used, "whole"), room(used, "half")], [1, 3]);
 });
 
-test("what is left of a device that no class can use is waste", () => {
+test("the rest of a device that no class can use is waste", () => {
   const held = heldClaim("h", ["a-g0/g0-half-0"], [], { deviceClassName: "half" });
   const found = inventory(node("a"), ...partitionedGpu("a", "g0"), whole, held);
   assert.deepEqual(

@@ -35,7 +35,7 @@ test("every rule has a case here, but for files that cannot be read", () => {
   );
 });
 
-test("a class that nobody defines is a warning where no class is known: a cluster may have it", async () => {
+test("an undefined class is only a warning if no class is known", async () => {
   const [found, ...more] = await lintText(
     `${claim("count: 1")}---\n${claim("count: 2").replace("name: c}", "name: d}")}`,
   );
@@ -43,7 +43,7 @@ test("a class that nobody defines is a warning where no class is known: a cluste
   assert.deepEqual(found?.details, ["2 requests name it"]);
 });
 
-test("what is well has no findings: alternatives of which one serves, stored objects, other kinds", async () => {
+test("no findings for alternatives of which one fits, stored objects and other kinds", async () => {
   const well = [
     `apiVersion: resource.k8s.io/v1
 kind: ResourceClaim

@@ -15,7 +15,7 @@ function folder(t: TestContext): string {
   return path;
 }
 
-test("a log keeps its name and its size, and so many old files", (t) => {
+test("a log rotates at its maximum size and keeps maxOldFiles", (t) => {
   const path = join(folder(t), "a", "x.log");
   const limits = { maxSize: 100, maxOldFiles: 2 };
   const first = logFile(path, dropped, limits);
@@ -98,7 +98,7 @@ test("a file that others append to stays within its limit on a full disk, too", 
   assert.equal(existsSync(`${path}.copy`), false);
 });
 
-test("standard error that nobody reads does not end who logs, nor hold it up for long", () => {
+test("unread or closed standard error drops lines; the process neither ends nor blocks for long", () => {
   const script = `
     import { errorOutput } from ${JSON.stringify(join(import.meta.dirname, "destination.ts"))};
     const log = errorOutput(() => "");

@@ -312,7 +312,7 @@ test("a pod that runs although its claim is missing is warned of", async () => {
   );
 });
 
-test("slices that are on their way out, and names that no node sees twice, are no mistake", async () => {
+test("old generations of slices, and pools of one name on different nodes, are not errors", async () => {
   await inFolder(async (folder) => {
     const objects = [
       node("n"),

@@ -31,14 +31,14 @@ const twoNodes = [node("n1"), slice("n1", 1), node("n2"), slice("n2", 1), gpuCla
 const fates = ({ data }: Awaited<ReturnType<typeof planned>>): string[] =>
   data.pods.map(({ name, status, node }) => `${name}: ${status} ${node ?? "-"}`);
 
-test("a gang lands as a whole, each pod with its device", async () => {
+test("a gang is placed as a whole, each pod with its device", async () => {
   const members = ["a", "b"].map((name) => pod(name, usesTemplate("t", ofGroup("g"))));
   const done = await planned([...twoNodes, template("t"), group("g", 2), ...members], ...gates);
   assert.deepEqual(fates(done), ["a: fits n1", "b: fits n2"]);
   assert.deepEqual(done.data.summary.warnings, []);
 });
 
-test("of a gang of which too few fit nobody lands, and its devices are there for others", async () => {
+test("a gang below its minCount is not placed, and its devices stay free", async () => {
   const members = ["a", "b", "c"].map((name) => pod(name, usesTemplate("t", ofGroup("g"))));
   const other = pod("other", usesTemplate("t"));
   const objects = [...twoNodes, template("t"), group("g", 3), ...members, other];
@@ -70,7 +70,7 @@ test("a group without a gang lands as far as there is room", async () => {
   assert.deepEqual(fates(done), ["a: fits n1", "b: fits n2", "c: does not fit -"]);
 });
 
-test("pods wait for their group, for enough of them, and for what one of them lacks", async () => {
+test("pods wait for their group, its minCount and the missing claim of a member", async () => {
   const a = pod("a", plain(ofGroup("g")));
   const alone = await planned([...twoNodes, a], ...gates);
   assert.deepEqual(fates(alone), ["a: pending -"]);

@@ -37,7 +37,7 @@ test("copies of a node come with its slices, under names of their own", async ()
   }
 });
 
-test("a copy is empty, ready, and has a host name of its own; what a node is for stays", async () => {
+test("a copy is empty, ready, and has its own host name; other taints of the node stay", async () => {
   const like = node("n1", {
     spec: {
       unschedulable: true,
@@ -90,7 +90,7 @@ test("a pool that a node shares with others is copied with the part that the nod
   assert.deepEqual(Object.values(devices).flat().toSorted(), ["fabric-n1-copy-1/a", "fabric/a", "fabric/b"]);
 });
 
-test("auto finds how many are needed: with so many all fit, with one fewer not", async () => {
+test("auto finds the smallest number of nodes with which all pods fit", async () => {
   const objects = [...cluster, ...pods(9)];
   const auto = await planned(objects, "--add-nodes", "auto", "--like", "n1");
   assert.deepEqual(auto.data.summary.addedNodes, { like: "n1", count: 4, notHelped: [] });
@@ -102,7 +102,7 @@ test("auto finds how many are needed: with so many all fit, with one fewer not",
   assert.deepEqual(enough?.nodes, auto.nodes);
 });
 
-test("auto says for whom growing does not help, and why", async () => {
+test("auto lists the pods that added nodes do not help, and why", async () => {
   const objects = [
     ...cluster,
     ...pods(3),
@@ -172,7 +172,7 @@ test("auto without --like finds the kind of node of which the fewest are needed"
   assert.deepEqual(data.summary.addedNodes, { like: "n2", count: 2, notHelped: [] });
 });
 
-test("pods that fit before spread over new nodes: so many are needed that one is left for whom they are for", async () => {
+test("auto adds enough nodes for a large pod although small ones spread over them", async () => {
   const small = Array.from({ length: 5 }, (_, i) =>
     pod(`s${i}`, plain({}, { requests: { cpu: "1", memory: "4Gi" } })),
   );

@@ -127,7 +127,7 @@ test("pods come by priority, then in the order of the files; default and system 
   });
 });
 
-test("what runs keeps its place and its devices; what has ended keeps neither", async () => {
+test("a running pod keeps its node and its devices; an ended one keeps neither", async () => {
   const running = pod("running", {
     ...usesClaim("taken"),
     nodeName: "n",
@@ -229,7 +229,7 @@ test("device taints keep pods off, and rules set them only where their gate is o
   assert.deepEqual([on.nodes, off.nodes], [{ p: null }, { p: "n" }]);
 });
 
-test("the release decides: what it does not know is refused or not looked at", async () => {
+test("fields that the release lacks are ignored", async () => {
   const objects = [
     node("n"),
     slice("n", [{ name: "gpu-0", bindingConditions: ["ready"], bindingFailureConditions: ["failed"] }]),
@@ -302,7 +302,7 @@ test("admin access needs the label of its namespace", async () => {
   assert.match(mayNot.stdout, /\ntools\/p +pending +- +-\n/);
 });
 
-test("scheduling gates hold a pod back, and a missing class is told as the scheduler tells it", async () => {
+test("scheduling gates hold a pod back; a missing class has the message of the scheduler", async () => {
   const { data, code } = await planned([
     node("n"),
     pod("gated", plain({ schedulingGates: [{ name: "example.com/wait" }] })),

@@ -60,7 +60,7 @@ test("of many pods the first of each workload are listed, and how many more ther
   assert.equal(rows.length, 1 + 6 + 6 + 6 + 6 + 6);
 });
 
-test("whatever there is to tell, it is no more than some hundred lines", async () => {
+test("a plan of many pods prints fewer than 160 lines", async () => {
   const deployments = Array.from({ length: 150 }, (_, i) =>
     deployment(`d-${i}`, 1, plain({}, { requests: { cpu: String(100 + i) } })),
   );
@@ -72,7 +72,7 @@ test("whatever there is to tell, it is no more than some hundred lines", async (
   assert.equal(lines.at(-1), "150 pods on 1 node: 150 do not fit");
 });
 
-test("pods that are alike are told why together, and devices of other classes come last", async () => {
+test("equal pods share one explanation, in which devices of other classes come last", async () => {
   const selectors = [{ cel: { expression: 'device.driver == "other.example.com"' } }];
   const otherClass = { ...gpuClass, metadata: { name: "other" }, spec: { selectors } };
   const other = { ...slice("a", [{ name: "x" }], { name: "other" }, "other") };

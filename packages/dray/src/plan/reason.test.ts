@@ -107,7 +107,7 @@ test("the explanation holds the same as data, added up over the nodes", async ()
   });
 });
 
-test("replicas that fail alike are told of once", async () => {
+test("replicas that fail alike have one explanation", async () => {
   const { stdout } = await planFile([
     node("n"),
     {
@@ -127,7 +127,7 @@ test("replicas that fail alike are told of once", async () => {
   ]);
 });
 
-test("what holds for one replica holds for the next, about its own claim", async () => {
+test("the explanation of each replica names its own claim", async () => {
   const { data } = await planned([
     ...cluster,
     template("t", { count: 3 }),
@@ -153,7 +153,7 @@ test("what holds for one replica holds for the next, about its own claim", async
   assert.deepEqual(reasons[1]?.requests, reasons[0]?.requests);
 });
 
-test("a selector that fails on a device is an error of the whole attempt, told once for all replicas", async () => {
+test("a selector that fails on a device fails the attempt, with one line for all replicas", async () => {
   const { stdout } = await planFile([
     ...cluster,
     template("t", selecting('device.attributes["gpu.example.com"].vendor == "x"')),

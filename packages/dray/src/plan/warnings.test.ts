@@ -87,7 +87,7 @@ test("an attribute map that is indexed by a full name", async () => {
   assert.match(warning ?? "", /^item 5: selector ".*": .*device\.attributes\["vendor\.com"\]/);
 });
 
-test("what this plan does not look at is said once for all pods of a workload", async () => {
+test("one warning per workload names the fields that the plan ignores", async () => {
   const other = {
     schedulerName: "own",
     volumes: [{ name: "data", persistentVolumeClaim: { claimName: "data" } }],

@@ -52,7 +52,7 @@ test("on a terminal a line says what is done once it takes a while, and goes awa
   assert.equal(screen.written, clear);
 });
 
-test("what precedes work that gives no other code a turn is shown at once", () => {
+test("show() before work that blocks the event loop writes at once", () => {
   const screen = fakeScreen(true);
   const progress = startProgress("Starting", screen, {});
   progress.show("Reading a large file");

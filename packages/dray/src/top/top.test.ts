@@ -32,7 +32,7 @@ const inventory = new Inventory(
 const text = (what: (typeof subjects)[number]): string =>
   topText(topData(what, inventory), Date.parse("2026-01-01T00:02:05Z"));
 
-test("what top prints as data is as its schema says", () => {
+test("the data of top matches its schema", () => {
   for (const what of subjects)
     assert.deepEqual(violations(schema, JSON.parse(JSON.stringify(topData(what, inventory)))), [], what);
   assert.notDeepEqual(violations(schema, { version: 1, what: "nodes", nodes: [{ node: 1 }] }), []);
@@ -52,7 +52,7 @@ test("nodes: devices that share counters are one", () => {
   );
 });
 
-test("classes: what is free, held, waited for, and how many more fit", () => {
+test("classes: free, allocated and pending devices, and headroom", () => {
   assert.equal(
     text("classes"),
     [
@@ -67,7 +67,7 @@ test("classes: what is free, held, waited for, and how many more fit", () => {
   );
 });
 
-test("devices and claims: who holds what", () => {
+test("devices and claims name their holders", () => {
   const [, first, second] = text("devices").split("\n");
   assert.match(first ?? "", /^gpu.example.com\/a\/gpu-0 +a +allocated +default\/h for p +-$/);
   assert.match(second ?? "", /^gpu.example.com\/a\/gpu-1 +a +free +- +-$/);

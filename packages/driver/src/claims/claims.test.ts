@@ -46,7 +46,7 @@ after(() => Promise.all(nodes.map((one) => one.close())));
 
 const cdi = (names: readonly string[]) => cdiRegistry([node.paths.cdi]).resolve(names);
 
-test("prepare answers CDI devices that resolve; unprepare takes all traces away", async () => {
+test("prepare returns CDI devices that resolve; unprepare leaves nothing behind", async () => {
   const { driver, calls } = recorder();
   await node.start(driver);
   const claim = node.claim("one", [
@@ -107,7 +107,7 @@ test("devices of one name in two pools, and one device of two requests, have CDI
   assert.deepEqual((await cdi(ids.flat())).env, ["A=node-a", "B=other", "C=node-a"]);
 });
 
-test("what all devices share is one CDI device more, named first", async () => {
+test("common edits are one more CDI device, named first", async () => {
   const common = { kind: `k8s.${driverName}/lamp`, common: { env: ["COMMON=1"] } };
   await node.start(recorder({ cdi: common }).driver);
   const claim = node.claim("one", [{}]);
@@ -143,7 +143,7 @@ test("after a reboot the driver prepares anew, though the checkpoint says prepar
   await cdi(answer[claim.metadata.uid]!.devices[0]!.cdiDeviceIds);
 });
 
-test("unprepare of a claim that nobody knows succeeds, twice", async () => {
+test("unprepare of an unknown claim succeeds, twice", async () => {
   const { driver, calls } = recorder();
   await node.start(driver);
   const unknown = { metadata: { uid: "never-seen", namespace: "default", name: "x" } };
@@ -255,7 +255,7 @@ test("configuration: this driver's, for the request, the class's before the clai
   assert.deepEqual(await valuesOf("lamp-1"), ["class, b/big", "class, all", "claim, b"]);
 });
 
-test("a driver that fails is reported and asked again; what it began can be undone", async () => {
+test("a failed prepare is reported and retried, and can be unprepared", async () => {
   let fail = true;
   const undone: PreparedClaim[] = [];
   const { driver } = recorder({
@@ -285,7 +285,7 @@ test("a driver that fails is reported and asked again; what it began can be undo
   assert.deepEqual(answer.devices[0]!.cdiDeviceIds, [], "no edits: no CDI device");
 });
 
-test("whatever a driver throws is reported, shortened", async () => {
+test("any thrown value of a driver is reported, shortened", async () => {
   const thrown: unknown[] = ["no light", new Error("x".repeat(5_000_000))];
   const { driver } = recorder({
     async prepare() {

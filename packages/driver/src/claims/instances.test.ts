@@ -73,7 +73,7 @@ test("two instances of a driver prepare one claim at a time between them", async
   assert.equal(seen.most, 1);
 });
 
-test("of one device that two instances are asked for, one claim gets it", async () => {
+test("two instances give one device to one claim only", async () => {
   const { driver, waiting, goOn } = slow();
   const first = await startInstance(driver, "first");
   const second = await startInstance(driver, "second");
@@ -106,7 +106,7 @@ async function isLocked(): Promise<boolean> {
   return (await once(program, "exit"))[0] === 1;
 }
 
-test("the lock is flock(2), as the Go helper's: whoever holds it is waited for, and a kill releases it", async () => {
+test("the lock is flock(2), as the Go helper's: prepare waits for its holder, and a kill releases it", async () => {
   const prepare = await startInstance(lamps, "pod");
   const release = await holdLock();
   try {
@@ -160,7 +160,7 @@ test("a driver that ends in the middle of a call keeps the lock until the call i
   await eventually("it is released", async () => !(await isLocked()));
 });
 
-test("a driver that ends while it waits for the lock leaves nobody waiting", async () => {
+test("a driver that ends while it waits for the lock fails the waiting call", async () => {
   const running = await node.start(lamps, { podUID: "pod" });
   const release = await holdLock();
   try {
@@ -227,7 +227,7 @@ test("serialize: false still makes one call at a time for one claim", async () =
   assert.deepEqual([seen.most, seen.names], [1, ["one"]], "the second is answered from the checkpoint");
 });
 
-test("a claim that the API server is slow to give delays nobody else, and an unprepare ends the waiting", async () => {
+test("a slow read of one claim does not delay others, and an unprepare aborts it", async () => {
   const calls: string[] = [];
   await node.start({
     ...lamps,

@@ -139,7 +139,7 @@ test("an update keeps the file that containers have mounted and counts the gener
   });
 });
 
-test("prepared again, what was updated stays; what was lost or damaged comes back", async () => {
+test("a second prepare keeps updated files and restores lost or damaged ones", async () => {
   const first = await node.start(described);
   const claim = node.claim("one", [{}]);
   const answer = await node.prepare(claim);
@@ -158,7 +158,7 @@ test("prepared again, what was updated stays; what was lost or damaged comes bac
   assert.deepEqual(read("one")[0].requests[0].devices[0].attributes, { colour: { string: "of lamp-0" } });
 });
 
-test("updates of what is not prepared are errors", async () => {
+test("an update of a device that is not prepared is an error", async () => {
   await node.start(described);
   const claim = node.claim("one", [{}]);
   await node.prepare(claim);
@@ -175,7 +175,7 @@ test("updates of what is not prepared are errors", async () => {
   await assert.rejects(updater().update(claim.metadata, "..", [{ device }]), /cannot be the name of a file/);
 });
 
-test("versions that nobody knows are refused at the start; a driver without metadata writes none", async () => {
+test("rejects unknown versions at the start; a driver without metadata writes no files", async () => {
   const driver = { ...described, metadata: { versions: ["v2"] } } as unknown as Driver;
   await assert.rejects(
     node.start(driver).then(({ done }) => done),

@@ -65,7 +65,7 @@ function lightDriver() {
   return { driver, seen, undone };
 }
 
-test("prepare gets what the schema made of the parameters, the class's before the claim's", async () => {
+test("prepare receives the parsed parameters, the class's before the claim's", async () => {
   const { driver, seen, undone } = lightDriver();
   await node.start(driver);
   const claim = node.claim("one", [{ device: "lamp-0" }, { device: "lamp-1" }], {
@@ -93,7 +93,7 @@ test("prepare gets what the schema made of the parameters, the class's before th
   assert.deepEqual(undone[0]?.devices[0]?.configs[0]?.parameters, { colour: "blue", until: [time] });
 });
 
-test("parameters that the schema refuses: the claim, the place and the field; nothing to undo", async () => {
+test("an error of invalid parameters names claim, place and field; there is nothing to undo", async () => {
   const { driver, seen } = lightDriver();
   await node.start(driver);
   const claim = node.claim("one", [{}], {
@@ -113,7 +113,7 @@ test("parameters that the schema refuses: the claim, the place and the field; no
   assert.deepEqual(existsSync(node.paths.claims) ? readdirSync(node.paths.claims) : [], []);
 });
 
-test("a schema that is none is refused at the start", async () => {
+test("rejects an invalid schema at the start", async () => {
   const driver = { ...lamps, parameters: { parse() {} } } as unknown as Driver;
   await assert.rejects(
     node.start(driver).then(({ done }) => done),

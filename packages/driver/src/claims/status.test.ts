@@ -35,7 +35,7 @@ function allocate(claim: ResourceClaim, results: Partial<DeviceRequestAllocation
   });
 }
 
-test("devices of a claim get conditions, data and network data; what others wrote stays", async () => {
+test("writes conditions, data and network data of devices, and keeps entries of other drivers", async () => {
   const claim = await allocated("one", [{}, { device: "lamp-1" }, { driver: "other.example.com" }]);
   const foreign = {
     driver: "other.example.com",
@@ -245,7 +245,7 @@ test("an error of decide is tried again, and keeps no other device; claims that 
   }
 });
 
-test("what was decided for one allocation is not written into the next", async () => {
+test("a decision about one allocation is not written into the next", async () => {
   const claim = await allocated("moved", [{ device: "slow", ...binding }]);
   const stop = new AbortController();
   let asked = 0;

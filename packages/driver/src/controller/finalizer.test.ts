@@ -86,7 +86,7 @@ test("a claim stays until the driver has cleaned up after the devices that it ha
   }
 });
 
-test("a claim that lives on is let go, and held again with its next devices", async () => {
+test("a deallocated claim loses the finalizer, and gets it again with its next devices", async () => {
   const one = run();
   try {
     await create("again");
@@ -105,7 +105,7 @@ test("a claim that lives on is let go, and held again with its next devices", as
   }
 });
 
-test("what a driver missed while it was away is cleaned up when it runs again, the next allocation or not", async () => {
+test("a restarted driver cleans up after missed deallocations, also if the claim is allocated anew", async () => {
   const first = run();
   await create("missed");
   await allocate("missed", { device: "lamp-4" });

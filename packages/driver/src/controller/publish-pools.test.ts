@@ -219,7 +219,7 @@ test("places that do not fit are errors of the pool", async () => {
   }
 });
 
-test("a node's driver is told where pools of other nodes belong", async () => {
+test("a node's driver gets an error for a pool of another node", async () => {
   const node = fixture();
   try {
     const errors: Error[] = [];

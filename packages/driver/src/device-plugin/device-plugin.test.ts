@@ -98,7 +98,7 @@ test("after a restart of the kubelet, and after its socket was deleted, the plug
   await has(node, 2);
 });
 
-test("what changes is reported; a wrong list is named with its path and value, and changes nothing", async (t) => {
+test("reports changed devices; an error of an invalid list names path and value, and changes nothing", async (t) => {
   const node = await pluginNode(t);
   await node.startKubelet();
   const { send, discover } = lists();
@@ -126,7 +126,7 @@ test("what changes is reported; a wrong list is named with its path and value, a
   await has(node, 0);
 });
 
-test("what allocate throws or returns wrongly refuses the pod and says why", async (t) => {
+test("an error or invalid result of allocate rejects the pod with the reason", async (t) => {
   const node = await pluginNode(t);
   await node.startKubelet();
   let allocate: DevicePlugin["allocate"] = () => ({});
@@ -256,7 +256,7 @@ test("a kubelet that no longer follows the devices is asked again", async (t) =>
   }
 });
 
-test("what cannot go on rejects: a name, a socket or a folder that is wrong, discover, a rival", async (t) => {
+test("ends with an error: invalid name, socket or folder, failed discover, a rival plugin", async (t) => {
   const node = await pluginNode(t);
   const fails = (plugin: Partial<DevicePlugin>, options: object, problem: RegExp) =>
     assert.rejects(node.run({ ...lamps, ...plugin }, options).ended, problem);

@@ -18,7 +18,7 @@ export interface HealthcheckOptions {
 const timeout = 2000;
 
 /**
- * gRPC's health check for the kubelet's liveness probes, for the services "" and `liveness`. It is no flag
+ * gRPC's health check for the kubelet's liveness probes, for the services "" and `liveness`. It is not a flag
  * that says "I run": each check calls the driver through both of its sockets, as the kubelet does.
  */
 export async function serveHealthcheck(

@@ -25,7 +25,7 @@ test("the README begins with the smallest driver, and that is this file", () => 
   assert.ok(readme.includes(readFileSync(join(folder, "src/testing/internal/smallest.ts"), "utf8").trim()));
 });
 
-test("registration says who and where, v1 first; a clean stop takes the sockets away", async () => {
+test("registration has name, endpoint and versions, v1 first; a clean stop removes the sockets", async () => {
   const one = await node.start(lamps);
   assert.deepEqual(await getInfo(node.paths.registration), {
     type: "DRAPlugin",
@@ -38,7 +38,7 @@ test("registration says who and where, v1 first; a clean stop takes the sockets 
   assert.equal(existsSync(node.paths.dra), false);
 });
 
-test("v1beta1 answers as v1 does", async () => {
+test("v1beta1 returns the same as v1", async () => {
   await node.start(lamps);
   const claim = node.claim("one", [{}]);
   const { uid, namespace, name } = claim.metadata;

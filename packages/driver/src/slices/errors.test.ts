@@ -77,7 +77,7 @@ test("discover that throws is tried again if the author says so", async () => {
   assert.ok(node.log.some((line) => line.startsWith("Discovering devices failed")));
 });
 
-test("what the author throws in onError, or a decision to end, ends the driver", async () => {
+test("onError ends the driver by throwing or by returning end", async () => {
   const thrower = listening(() => {
     throw new Error("enough");
   });
@@ -92,7 +92,7 @@ test("what the author throws in onError, or a decision to end, ends the driver",
   assert.equal(ender.heard.length, 1, "asked once");
 });
 
-test("a discover that is no generator says what it should be", async () => {
+test("rejects a discover() that is not a generator and names the accepted form", async () => {
   const driver = { ...lamps, discover: async () => [{ devices: [] }] } as unknown as Driver;
   await assert.rejects(
     node.start(driver).then(({ done }) => done),
@@ -108,7 +108,7 @@ test("a driver without a method is refused at once", async () => {
   );
 });
 
-test("wrong shapes are errors that name the path and the value; what was published stays", async () => {
+test("an error of a malformed pool names path and value; published slices stay", async () => {
   const { driver, heard, give } = listening(() => undefined);
   await node.start(driver);
   give([{ devices: [{ name: "lamp-0" }] }]);

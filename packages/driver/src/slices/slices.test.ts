@@ -173,7 +173,7 @@ test("deletion by the kubelet and edits by others are repaired", async () => {
   assert.deepEqual(slices()[0]!.metadata.uid, second!.metadata.uid);
 });
 
-test("what a start finds is taken over: no write when nothing changed, older generations go", async () => {
+test("a start adopts existing slices: no write without a change, older generations are deleted", async () => {
   const one = await node.start(lamps);
   const [slice] = await eventually("a slice", () => complete(1) && slices());
   await one.stop();
@@ -232,7 +232,7 @@ test("of a field that a release has renamed the server drops one name only: that
   assert.equal(node.log.filter((line) => line.includes('"gates":')).length, 1, String(node.log));
 });
 
-test("other spellings of the server are no difference, nor is the time it gave a taint", async () => {
+test("equal quantities in another form and timeAdded of a taint cause no write", async () => {
   node.api.admit = (object) => {
     for (const device of (object as ResourceSlice).spec?.devices ?? []) {
       for (const capacity of Object.values(device.capacity ?? {})) capacity.value = "1Gi";
@@ -259,7 +259,7 @@ test("other spellings of the server are no difference, nor is the time it gave a
   assert.equal(device.taints?.[0]?.timeAdded, "2026-01-01T00:00:00Z", "the taint keeps its age");
 });
 
-test("pools that no server would take are reported; what was published stays", async () => {
+test("invalid pools are reported; published slices stay", async () => {
   const { driver, publish } = publishing([{ devices: many(1) }]);
   await node.start(driver);
   await eventually("a slice", () => complete(1));

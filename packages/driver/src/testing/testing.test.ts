@@ -71,7 +71,7 @@ test("edits of every kind, parameters of class and claim, and errors of the driv
   );
 });
 
-test("what a driver yields later is published; a claim that is gone is refused", async () => {
+test("publishes pools that a driver yields later; prepare rejects a deleted claim", async () => {
   let change = (_: readonly Pool[]): void => {};
   const node = await started(() => ({
     ...lamps,
@@ -91,7 +91,7 @@ test("what a driver yields later is published; a claim that is gone is refused",
   await assert.rejects(claim.prepare(), /not found$/);
 });
 
-test("a driver that cannot run, and one that ends, say why", async () => {
+test("a driver that cannot start and one that ends reject with the reason", async () => {
   await assert.rejects(
     startDriverNode(() => ({ ...lamps, name: "Lamp" })),
     /driver name "Lamp" must be/,
@@ -180,7 +180,7 @@ function lightingDriver(folder: string, options: { forgets?: true; doubles?: tru
   };
 }
 
-test("a driver that bears it survives a crash at every step", async () => {
+test("checkCrashes passes a driver that survives a crash at every step", async () => {
   const folder = mkdtempSync("/tmp/dray-lit-");
   const seen: string[] = [];
   try {
@@ -200,7 +200,7 @@ test("a driver that bears it survives a crash at every step", async () => {
   }
 });
 
-test("drivers that do not bear it are found out, with the step", async () => {
+test("checkCrashes rejects drivers that do not survive, with the step", async () => {
   const folder = mkdtempSync("/tmp/dray-lit-");
   const claim = { devices: [{ device: "lamp-0" }] };
   try {
@@ -220,7 +220,7 @@ test("drivers that do not bear it are found out, with the step", async () => {
   }
 });
 
-test("a driver that answers otherwise after a restart is found out", async () => {
+test("checkCrashes rejects a driver whose result changes after a restart", async () => {
   let made = 0;
   const make = (): Driver => {
     const instance = ++made;

@@ -156,7 +156,7 @@ test("plugins that are on by default may be enabled by name, and any of upstream
   });
 });
 
-test("a server with files of others: tokens, client authority, serving certificate, issuer; nobody anonymous", () =>
+test("a server with given files: tokens, client CA, serving certificate, issuer; no anonymous requests", () =>
   inFolder(async (folder) => {
     const now = Date.now();
     const other = await createAuthority("other", now);

@@ -256,7 +256,7 @@ test("check -f: expressions of policies, webhooks and definitions too, as the AP
   });
 });
 
-test("check -f: what the API server refuses for another reason is not called right", async () => {
+test("check -f: an expression beside another error of the manifest is reported as not checked", async () => {
   await inFolder(async (folder) => {
     const file = join(folder, "p.yaml");
     const policy = policies.slice(0, policies.indexOf("---"));

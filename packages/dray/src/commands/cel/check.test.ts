@@ -5,7 +5,7 @@ import { dray } from "../../testing/program.ts";
 
 const model = 'device.attributes["gpu.example.com"].model';
 
-test("check tells type and cost, for people and for programs", async () => {
+test("check prints type and cost, as text and as data", async () => {
   const [text, json, yaml] = await Promise.all([
     dray(["cel", "check", `${model} == "a100"`]),
     dray(["cel", "check", `${model} == "a100"`, "-o", "json"]),
@@ -47,7 +47,7 @@ test("check says what is wrong with a caret and what was probably meant; exit co
   assert.equal(`error: ${data.error}\nhint: ${data.hints[0]}\n`, text.stderr);
 });
 
-test("what costs too much or is too long is refused, as the API server would", async () => {
+test("rejects an expression that is too costly or too long, as the API server does", async () => {
   const costly = `[1,2,3,4,5,6,7,8,9,10]${".all(a, [1,2,3,4,5,6,7,8,9,10]".repeat(7)}.all(b, b > 0)${")".repeat(7)}`;
   const [cost, long] = await Promise.all([
     dray(["cel", "check", costly]),

@@ -7,7 +7,7 @@ import { dray, inFolder, output, start } from "../../testing/program.ts";
 const model = 'device.attributes["gpu.example.com"].model';
 const examples = join(import.meta.dirname, "../../../../../examples/plan/cluster.yaml");
 
-test("eval tells for each device whether it matches, and what that costs", async () => {
+test("eval prints for each device whether it matches, and the cost", async () => {
   const args = ["cel", "eval", `${model} == "L4"`, "-f", examples];
   const [text, json] = await Promise.all([dray(args), dray([...args, "-o", "json"])]);
   assert.deepEqual([text.code, text.stderr], [0, ""]);
@@ -28,7 +28,7 @@ test("eval tells for each device whether it matches, and what that costs", async
   });
 });
 
-test("eval tells on which devices an expression fails; exit code 1", async () => {
+test("eval prints on which devices an expression fails; exit code 1", async () => {
   await inFolder(async (folder) => {
     // One slice of a pool is enough to ask about its devices.
     const slice = {
@@ -94,7 +94,7 @@ test("of very many devices the first of each answer are listed; programs get all
   });
 });
 
-test("what takes long on large input says what is done: steps with --verbose, a line on a terminal", async () => {
+test("shows progress on large input: steps with --verbose, a line on a terminal", async () => {
   await inFolder(async (folder) => {
     const file = join(folder, "large.json");
     const text = JSON.stringify({

@@ -60,7 +60,7 @@ for (const [name, reached] of moments) {
     }));
 }
 
-test("the demo leaves nothing behind when only its own process is told to end, or nobody reads", async () => {
+test("the demo leaves nothing behind after SIGTERM or when its output is closed", async () => {
   await played(async ({ child, text, ended }) => {
     await eventually("it has begun", () => text().includes("Start a cluster"));
     child.kill("SIGTERM");

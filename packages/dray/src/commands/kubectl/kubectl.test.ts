@@ -23,7 +23,7 @@ test("arguments: flags may stand anywhere, in each of their forms", () => {
   assert.equal(parseArguments(["get", "pods", "-A"]).flags.get("--all-namespaces"), "true");
 });
 
-test("arguments: what is unknown or missing is named", () => {
+test("arguments: errors name the unknown or missing flag", () => {
   assert.throws(() => parseArguments(["get", "pods", "--watch"]), /unknown flag --watch/);
   assert.throws(() => parseArguments(["get", "pods", "-n"]), /flag -n needs a value/);
   assert.throws(() => parseArguments([]), /a verb is needed: apply, create, delete, get or logs/);

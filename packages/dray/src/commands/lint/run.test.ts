@@ -87,7 +87,7 @@ test("json and yaml have the same findings; rules and severities can be left out
   );
 });
 
-test("what helm prints is read from standard input, and annotated for a workflow", async () => {
+test("lints the output of helm on standard input, with annotations of a workflow", async () => {
   const child = start(["lint", "-", "-o", "github", "-q"], {}, false, "pipe");
   child.stdin?.end(`---
 # Source: chart/templates/empty.yaml
@@ -122,7 +122,7 @@ test("kinds that are not built in are counted, and named", async () => {
   });
 });
 
-test("what cannot be read, and wrong usage, exit with 2; the other files are checked", async () => {
+test("an unreadable file and wrong usage exit with 2; other files are checked", async () => {
   const [missing, none, rule, unreachable] = await Promise.all([
     dray(["lint", "/nonexistent.yaml", example]),
     dray(["lint"]),
@@ -143,7 +143,7 @@ test("what cannot be read, and wrong usage, exit with 2; the other files are che
   assert.match(unreachable.stderr, /^error: .*\/nonexistent/);
 });
 
-test("annotations keep what would end them", () => {
+test("annotations escape the characters that would end them", () => {
   const found = {
     rule: "invalid",
     severity: "warning",

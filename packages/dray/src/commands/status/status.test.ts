@@ -236,7 +236,7 @@ test("a process file that names a living process with another start time or boot
     );
   }));
 
-test("agents that are dead or still start are told from those that run", () =>
+test("status shows agents as dead, starting or running", () =>
   inFolder(async (folder) => {
     const dataDir = leftBehind(folder, {});
     // Replaces the control plane.

@@ -134,7 +134,7 @@ test(
     }),
 );
 
-test("what cannot be listened on is refused, with what can", async () => {
+test("rejects an address that is not of this machine and names valid ones", async () => {
   for (const [flags, message] of [
     [["--bind-address", "localhost"], /^error: --bind-address localhost: must be an IP address$/m],
     [
