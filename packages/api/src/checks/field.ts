@@ -40,7 +40,7 @@ export function asTyped(value: string | undefined): unknown {
   return value === undefined ? null : { toJSON: () => value };
 }
 
-/** Input of the form of a value in messages. */
+/** The release whose texts count, and the provenance that messages print values by. */
 export interface Shown {
   /** The release whose error texts are used where releases differ. */
   readonly release: KubernetesVersion;
@@ -79,9 +79,13 @@ function shown(value: unknown): string {
 interface Findings {
   readonly list: FieldError[];
   readonly release: KubernetesVersion;
-  provenance: Provenance;
+  readonly provenance: Provenance;
   /** Length of the texts in the list. */
   text: number;
+}
+
+function noFindings({ release, provenance = new Provenance() }: Shown): Findings {
+  return { list: [], release, provenance, text: 0 };
 }
 
 /**
@@ -98,47 +102,39 @@ export class FieldErrors implements Shown {
   /** Whether the path shows the segment in brackets. */
   readonly #isItem: boolean;
 
-  /** `release` is the one whose error texts are used where releases differ. The rest is for scopes. */
-  constructor(
-    release: KubernetesVersion = "1.36",
-    parent?: FieldErrors,
-    segment: string | number = "",
-    isItem = false,
-  ) {
-    this.#findings =
-      parent === undefined ? { list: [], release, provenance: new Provenance(), text: 0 } : parent.#findings;
+  /** An empty list; other `FieldErrors` give it their release and provenance. The rest is for scopes. */
+  constructor(shown: Shown, parent?: FieldErrors, segment: string | number = "", isItem = false) {
+    this.#findings = parent === undefined ? noFindings(shown) : parent.#findings;
     this.#parent = parent;
     this.#segment = segment;
     this.#isItem = isItem;
   }
 
-  /** The errors of an object that came over the wire. */
-  static of({ release, provenance }: Partial<Shown>): FieldErrors {
-    const errors = new FieldErrors(release);
-    if (provenance !== undefined) errors.#findings.provenance = provenance;
-    return errors;
-  }
-
   /** The scope of a field: its name, or a path from here such as `pool.name`. */
   at(name: string): FieldErrors {
-    return new FieldErrors(this.release, this, name);
+    return new FieldErrors(this, this, name);
   }
 
   /** The scope of an item of this list. */
   index(index: number): FieldErrors {
-    return new FieldErrors(this.release, this, index, true);
+    return new FieldErrors(this, this, index, true);
   }
 
   /** The scope of a value of this map. */
   key(key: string): FieldErrors {
-    return new FieldErrors(this.release, this, key, true);
+    return new FieldErrors(this, this, key, true);
   }
 
   /** The same place, whose errors go to the list of another validation. */
   into(other: FieldErrors): FieldErrors {
-    const scope = new FieldErrors(other.release, this.#parent, this.#segment, this.#isItem);
+    const scope = new FieldErrors(other, this.#parent, this.#segment, this.#isItem);
     scope.#findings = other.#findings;
     return scope;
+  }
+
+  /** The same place with a list of its own, for a check whose errors decide what is checked next. */
+  detached(): FieldErrors {
+    return this.into(new FieldErrors(this));
   }
 
   /** `spec.devices.requests[0].name`; empty for the whole object. */

@@ -66,7 +66,7 @@ function checkAny(
 }
 
 function errorsOf({ features, provenance }: ValidationContext): FieldErrors {
-  return FieldErrors.of({ release: features.version, provenance });
+  return new FieldErrors({ release: features.version, provenance });
 }
 
 /** Errors of a new object; an empty list means that it is valid. Defaults must have been set. */

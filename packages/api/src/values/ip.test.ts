@@ -58,7 +58,7 @@ const recorded = readFileSync(new URL("testdata/addresses.jsonl", import.meta.ur
   .map((line) => JSON.parse(line) as Recorded);
 
 const details = (check: typeof checkLegacyAddress, text: string, version: "1.35" | "1.36") => {
-  const errors = new FieldErrors();
+  const errors = new FieldErrors({ release: "1.36" });
   check(errors.at("p"), text, { version });
   return errors.list.map(({ detail }) => detail);
 };

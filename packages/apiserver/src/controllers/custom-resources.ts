@@ -67,7 +67,7 @@ export class CustomResources {
 
   constructor({ registry, resources, webhooks, clock, log }: CustomResourcesParts) {
     this.#registry = registry;
-    this.#conversion = { webhooks, newId: () => registry.newId() };
+    this.#conversion = { webhooks, newId: () => registry.newId(), release: registry.features.version };
     this.#resources = resources;
     this.#clock = clock;
     this.#log = log;
@@ -158,7 +158,7 @@ export class CustomResources {
       await this.#write(definition, named);
       return;
     }
-    const condition = nextCondition(definition);
+    const condition = nextCondition(definition, this.#registry.features.version);
     if (condition !== undefined) await this.#writeCondition(definition, condition);
   }
 

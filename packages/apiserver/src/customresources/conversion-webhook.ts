@@ -1,4 +1,4 @@
-import { type KubeObject, quoted } from "@dray/api";
+import { type KubeObject, type KubernetesVersion, quoted } from "@dray/api";
 import type { WebhookConversion } from "@dray/api/apiextensions/v1";
 import { encodeJSON, parseJSON } from "@dray/api/codec";
 import { checkAnnotations, checkLabels, FieldErrors } from "@dray/api/validation";
@@ -18,6 +18,7 @@ const known = new Set(["v1", "v1beta1"]);
 export interface ConversionParts {
   readonly webhooks: Pick<WebhookClient, "post">;
   readonly newId: () => string;
+  readonly release: KubernetesVersion;
 }
 
 /**
@@ -53,7 +54,7 @@ export class ConversionWebhook {
     if (made.length !== objects.length)
       throw wrong(`returned ${made.length} objects, expected ${objects.length}`);
     return objects.map((object, index) => {
-      const problem = checked(object, made[index], apiVersion);
+      const problem = checked(object, made[index], { apiVersion, release: this.#parts.release });
       if (typeof problem !== "string") return problem;
       throw wrong(`returned invalid converted object at index ${index}: ${problem}`);
     });
@@ -105,7 +106,11 @@ function parsed(text: string): Plain {
 }
 
 /** Returns the converted object with its original metadata; a text is the error. */
-function checked(original: KubeObject, made: unknown, apiVersion: string): KubeObject | string {
+function checked(
+  original: KubeObject,
+  made: unknown,
+  { apiVersion, release }: { readonly apiVersion: string; readonly release: KubernetesVersion },
+): KubeObject | string {
   if (!isPlain(made)) return "Object 'Kind' is missing";
   if (made["apiVersion"] !== apiVersion)
     return `invalid groupVersion (expected ${apiVersion}, received ${String(made["apiVersion"] ?? "")})`;
@@ -124,7 +129,7 @@ function checked(original: KubeObject, made: unknown, apiVersion: string): KubeO
     delete kept[field];
     if (texts === undefined) continue;
     if (!isPlain(texts)) return `invalid metadata.${field} of type ${typeof texts} in converted object`;
-    const problem = textsProblem(field, texts);
+    const problem = textsProblem(field, texts, release);
     if (problem !== undefined) return problem;
     kept[field] = texts;
   }
@@ -133,11 +138,15 @@ function checked(original: KubeObject, made: unknown, apiVersion: string): KubeO
   return object as KubeObject;
 }
 
-function textsProblem(field: "labels" | "annotations", texts: Plain): string | undefined {
+function textsProblem(
+  field: "labels" | "annotations",
+  texts: Plain,
+  release: KubernetesVersion,
+): string | undefined {
   const odd = Object.entries(texts).find(([, value]) => typeof value !== "string");
   if (odd !== undefined)
     return `metadata.${field}[${odd[0]}] must be a string, but is ${typeof odd[1]} in converted object`;
-  const errors = new FieldErrors();
+  const errors = new FieldErrors({ release });
   const check = field === "labels" ? checkLabels : checkAnnotations;
   check(errors.at("metadata").at(field), texts as Record<string, string>);
   const first = errors.list.at(0);

@@ -372,3 +372,26 @@ suite("definitions of custom resources", () => {
     await second.server.close();
   });
 });
+
+test("owners of a custom resource are rejected in the words of the release", async () => {
+  const ownerReferences = [{ apiVersion: "v1", kind: "", name: "a", uid: "b" }];
+  const rejection = async (kubernetesVersion: "1.36" | "1.37"): Promise<string | undefined> => {
+    const { server, call } = await testServer({ kubernetesVersion });
+    await call("POST", definitions, { body: widgets("owned.example.com") });
+    const url = "/apis/owned.example.com/v1/namespaces/default/widgets";
+    await eventually("the widgets are served", async () => (await call("GET", url)).status === 200);
+    const metadata = { name: "w", ownerReferences };
+    const body = { apiVersion: "owned.example.com/v1", kind: "Widget", metadata };
+    const { body: status } = await call("POST", url, { body });
+    await server.close();
+    return status.message?.replace(/^.*is invalid: /, "");
+  };
+  assert.equal(
+    await rejection("1.36"),
+    'metadata.ownerReferences.kind: Invalid value: "": must not be empty',
+  );
+  assert.equal(
+    await rejection("1.37"),
+    "metadata.ownerReferences[0].kind: Required value: must not be empty",
+  );
+});

@@ -4,6 +4,7 @@ import {
   type FieldError,
   invalid,
   type KubeObject,
+  type KubernetesVersion,
   Provenance,
   StatusError,
   type Wire,
@@ -60,6 +61,8 @@ export interface CustomVersion {
   readonly webhook: ConversionWebhook | undefined;
   /** The apiVersion of stored objects. */
   readonly storedAs: string;
+  /** The release whose error texts are used where releases differ. */
+  readonly release: KubernetesVersion;
 }
 
 interface Coercion {
@@ -166,7 +169,7 @@ export class CustomModel implements ResourceModel {
     const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
     const [kind, apiVersion] = [textOf(tree["kind"]), textOf(tree["apiVersion"])];
     const own = apiVersionOf(this.#version);
-    const errors = new FieldErrors();
+    const errors = new FieldErrors(this.#version);
     if (kind !== this.#version.kind) errors.at("kind").invalid(kind, `must be ${this.#version.kind}`);
     if (apiVersion !== own) errors.at("apiVersion").invalid(apiVersion, `must be ${own}`);
     const group = apiVersion.split("/").slice(0, -1).join("/");
@@ -313,7 +316,7 @@ export class CustomModel implements ResourceModel {
   };
 
   validateCreate(object: KubeObject): readonly FieldError[] {
-    const errors = new FieldErrors();
+    const errors = new FieldErrors(this.#version);
     const shown = this.#own(object);
     const schema = this.#schema;
     checkMetadata(errors.at("metadata"), object.metadata, dnsSubdomain, this.#version.namespaced);
@@ -326,7 +329,7 @@ export class CustomModel implements ResourceModel {
   }
 
   validateUpdate(object: KubeObject, old: KubeObject, subresource: string): UpdateFindings {
-    const errors = new FieldErrors();
+    const errors = new FieldErrors(this.#version);
     const schema = this.#schema;
     const [shown, before] = [this.#own(object), this.#own(old)];
     const correlation = new Correlation(shown, before, schema);
@@ -358,7 +361,7 @@ export class CustomModel implements ResourceModel {
 
   /** List violations of the old object are tolerated. */
   #checkLists(errors: FieldErrors, object: Plain, old: Plain): void {
-    const before = new FieldErrors();
+    const before = errors.detached();
     checkListTypes(before, this.#schema, old);
     if (before.list.length === 0) checkListTypes(errors, this.#schema, object);
   }

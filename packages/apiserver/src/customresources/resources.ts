@@ -1,4 +1,4 @@
-import { apiVersionOf } from "@dray/api";
+import { apiVersionOf, type KubernetesVersion } from "@dray/api";
 import type { JSONSchemaProps } from "@dray/api/apiextensions/v1";
 import type { JSONObject } from "@dray/api/openapi";
 import {
@@ -45,6 +45,7 @@ export function resourcesOf(
     storage,
     schemas: new Map(spec.versions.map(({ name, schema }) => [name, schema?.openAPIV3Schema])),
     ended,
+    release: conversion.release,
     webhook: strategy === "Webhook" && webhook ? new ConversionWebhook(webhook, conversion) : undefined,
   };
   return spec.versions
@@ -57,13 +58,14 @@ interface Shared {
   readonly storage: Version;
   readonly schemas: ReadonlyMap<string, JSONSchemaProps | undefined>;
   readonly ended: AbortSignal;
+  readonly release: KubernetesVersion;
   readonly webhook: ConversionWebhook | undefined;
 }
 
 function resourceOf(
   definition: Definition,
   version: Version,
-  { storage, schemas, ended, webhook }: Shared,
+  { storage, schemas, ended, release, webhook }: Shared,
 ): ServedResource {
   const { spec } = definition;
   const names = definition.status?.acceptedNames ?? spec.names;
@@ -91,6 +93,7 @@ function resourceOf(
       },
       printer: printerOf(version.additionalPrinterColumns),
       webhook,
+      release,
       storedAs: apiVersionOf({ group, version: storage.name }),
       openAPI: {
         name: `${group.split(".").reverse().join(".")}.${version.name}.${kind.kind}`,

@@ -66,7 +66,7 @@ test("lists of type set and map have no duplicates", () => {
     "x-kubernetes-list-map-keys": ["k"],
   };
   const schema: Schema = { type: "object", properties: { set, map } };
-  const errors = new FieldErrors();
+  const errors = new FieldErrors({ release: "1.36" });
   checkListTypes(errors, schema, { set: [1, 2, 1], map: [{ k: "a" }, { k: "a", v: 1 }, { k: "b" }] });
   assert.deepEqual(texts(errors), ["set[2]: Duplicate value: 1", 'map[1]: Duplicate value: {"k":"a"}']);
 });
@@ -82,7 +82,7 @@ test("values are validated with upstream's messages", () => {
       f: { type: "string", format: "date-time" },
     },
   };
-  const errors = new FieldErrors();
+  const errors = new FieldErrors({ release: "1.36" });
   checkValue(errors, schema, { n: 0.5, e: "z", l: ["a", "b"], f: "today" });
   assert.deepEqual(texts(errors).sort(), [
     '<nil>: Invalid value: "": Checked value must be of type integer (default format) in n',
@@ -105,7 +105,7 @@ test("unchanged values of an update are not rejected", () => {
     { a: "long", b: "long" },
     { a: "long", b: "x" },
   ];
-  const errors = new FieldErrors();
+  const errors = new FieldErrors({ release: "1.36" });
   checkValue(errors, schema, object, new Correlation(object, old, schema));
   assert.deepEqual(texts(errors), ["b: Too long: may not be more than 2 bytes"]);
 });

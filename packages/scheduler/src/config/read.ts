@@ -37,7 +37,7 @@ export function parseSchedulerConfiguration(text: string, features: Features): S
  * Upstream: apis/config/v1/defaults.go, apis/config/validation/validation.go.
  */
 export function readSchedulerConfiguration(document: unknown, features: Features): SchedulerConfiguration {
-  const errors = new FieldErrors(features.version);
+  const errors = new FieldErrors({ release: features.version });
   const fields = asFields(document, errors);
   if (fields === undefined)
     throw new ConfigurationError([`must be an object of kind ${kind}, ${apiVersion}`]);

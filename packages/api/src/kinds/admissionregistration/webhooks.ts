@@ -32,7 +32,11 @@ const sideEffects = ["None", "NoneOnDryRun", "Some", "Unknown"];
 /** Supported versions of AdmissionReview. */
 const reviewVersions = ["v1", "v1beta1"];
 
-function allowedBy(webhooks: readonly Webhook[], old: readonly Webhook[] | undefined): Allowed {
+function allowedBy(
+  webhooks: readonly Webhook[],
+  old: readonly Webhook[] | undefined,
+  context: ValidationContext,
+): Allowed {
   return {
     sideEffects: old?.some((webhook) => !noSideEffects.includes(webhook.sideEffects ?? "")) ?? false,
     unknownReviews:
@@ -41,7 +45,7 @@ function allowedBy(webhooks: readonly Webhook[], old: readonly Webhook[] | undef
         return versions.length > 0 && !versions.some((version) => reviewVersions.includes(version));
       }) ?? false,
     sameNames: old !== undefined && new Set(old.map(({ name }) => name)).size < old.length,
-    labelValues: old?.some(hasWrongSelector) ?? false,
+    labelValues: old?.some((webhook) => hasWrongSelector(webhook, context)) ?? false,
     conditions:
       old !== undefined &&
       old.length === webhooks.length &&
@@ -49,8 +53,11 @@ function allowedBy(webhooks: readonly Webhook[], old: readonly Webhook[] | undef
   };
 }
 
-function hasWrongSelector({ namespaceSelector, objectSelector }: Webhook): boolean {
-  const errors = new FieldErrors();
+function hasWrongSelector(
+  { namespaceSelector, objectSelector }: Webhook,
+  { features }: ValidationContext,
+): boolean {
+  const errors = new FieldErrors({ release: features.version });
   for (const selector of [namespaceSelector, objectSelector]) {
     if (selector) checkLabelSelector(errors, selector);
   }
@@ -65,7 +72,7 @@ function checkConfiguration(
 ): void {
   checkMetadata(errors.at("metadata"), configuration.metadata, dnsSubdomain, false);
   const webhooks: readonly Webhook[] = configuration.webhooks ?? [];
-  const allowed = allowedBy(webhooks, old && (old.webhooks ?? []));
+  const allowed = allowedBy(webhooks, old && (old.webhooks ?? []), context);
   const names = new Set<string>();
   webhooks.forEach((webhook, i) => {
     const here = errors.at("webhooks").index(i);

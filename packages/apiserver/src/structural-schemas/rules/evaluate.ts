@@ -64,7 +64,7 @@ export class RuleSet {
     { old, correlation, warnings = [], budget = objectBudget }: CheckOptions = {},
   ): number {
     if (this.#root === undefined) return budget;
-    const own = errors.into(new FieldErrors());
+    const own = errors.detached();
     const run = new Run(warnings, budget);
     const ratchet = correlation ? { current: correlation, nearest: undefined } : fresh;
     run.node(own, this.#root, { value, old, ratchet });
@@ -215,7 +215,7 @@ class Run {
   #failed(errors: FieldErrors, compiled: CompiledRule, { value, type, bindings, ratchet }: Failure): void {
     const path = compiled.fieldPath === "" ? errors.path : joined(errors.path, compiled.fieldPath);
     const add = (fill: (own: FieldErrors) => void): void => {
-      const own = new FieldErrors();
+      const own = new FieldErrors(errors);
       fill(own);
       const unchanged = !compiled.usesOldSelf && (ratchet.current ?? ratchet.nearest)?.unchanged === true;
       if (unchanged) for (const each of own.list.map(fieldErrorText)) this.#warnings.push(each);
@@ -238,7 +238,7 @@ class Run {
       const text = typeof result.value === "string" ? result.value.trim() : "";
       if (text !== "" && Buffer.byteLength(text) <= maxMessageBytes && !text.includes("\n")) detail = text;
     }
-    add((own) => own.addAll([errorOf({ path, value, type, detail, reason: rule.reason })]));
+    add((own) => own.addAll([errorOf(own, { path, value, type, detail, reason: rule.reason })]));
   }
 
   /** Adds an error after which evaluation stops. */
@@ -261,8 +261,8 @@ interface Violation {
 }
 
 /** Values that are objects or lists are not printed. */
-function errorOf({ path, value, type, detail, reason }: Violation): FieldError {
-  const shown = new FieldErrors();
+function errorOf(errors: FieldErrors, { path, value, type, detail, reason }: Violation): FieldError {
+  const shown = errors.detached();
   shown.invalid(value, detail);
   const { value: text } = shown.list[0]!;
   const withValue = type === "object" || type === "array" ? {} : { value: text! };

@@ -10,7 +10,7 @@ const rule = (text: string, more: object = {}): object => ({ rule: text, ...more
 
 /** Returns the errors of a new object, or of an update. */
 function refused(schema: Schema, value: Plain, old?: Plain): string[] {
-  const errors = new FieldErrors();
+  const errors = new FieldErrors({ release: "1.36" });
   const correlation = old === undefined ? undefined : new Correlation(value, old, schema);
   new RuleSet(schema, false).check(errors, value, { old, correlation });
   return errors.list.map((error) => fieldErrorText(error));
@@ -69,7 +69,7 @@ test("transition rules apply only to updates", () => {
 test("violations of unchanged values are only warnings", () => {
   const limited = { type: "string", "x-kubernetes-validations": [rule("self.size() < 3")] };
   const schema = object({ a: limited, b: { type: "string" } });
-  const errors = new FieldErrors();
+  const errors = new FieldErrors({ release: "1.36" });
   const warnings: string[] = [];
   const [value, old] = [
     { a: "long", b: "y" },

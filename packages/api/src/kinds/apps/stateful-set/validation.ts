@@ -115,7 +115,7 @@ function checkSpec(
 
 function isSound(object: StatefulSet, context: ValidationContext): boolean {
   const { features, provenance } = context;
-  const errors = FieldErrors.of({ release: features.version, provenance });
+  const errors = new FieldErrors({ release: features.version, provenance });
   checkSpec(errors, object, context);
   return errors.list.length === 0;
 }

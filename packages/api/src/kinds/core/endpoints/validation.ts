@@ -1,6 +1,6 @@
 import { checkLegacyAddress } from "../../../checks/address.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
-import { FieldErrors, sameValue } from "../../../checks/field.ts";
+import { type FieldErrors, sameValue } from "../../../checks/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
 import type { KubernetesVersion } from "../../../features/features.ts";
 import type { EndpointAddress, Endpoints } from "../../../generated/core/v1.ts";
@@ -49,7 +49,7 @@ export const endpointsValidation = {
   update(errors: FieldErrors, object: Endpoints, old: Endpoints, { features }: ValidationContext): void {
     checkObjectUpdate(errors, object, old);
     checkObject(errors, object);
-    const own = new FieldErrors();
+    const own = errors.detached();
     checkSubsets(own, object, features.version);
     if (!sameValue(object.subsets, old.subsets)) errors.addAll(own.list);
   },

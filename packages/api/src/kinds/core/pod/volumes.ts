@@ -1,4 +1,4 @@
-import { FieldErrors } from "../../../checks/field.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
 import { checkTemplateMetadata } from "../../../checks/metadata.ts";
 import type { Volume } from "../../../generated/core/v1.ts";
 import { quoted } from "../../../text/quoted.ts";
@@ -119,7 +119,7 @@ export function checkVolumes(
   );
   (volumes ?? []).forEach((volume, index) => {
     const here = errors.index(index);
-    const own = here.into(FieldErrors.of({ provenance: errors.provenance }));
+    const own = here.detached();
     checkSource(own, volume, podName);
     own.at("name").checkRequired(dnsLabel, volume.name);
     if (sound.has(volume.name)) own.at("name").duplicate(volume.name);

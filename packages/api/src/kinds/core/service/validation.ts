@@ -268,7 +268,7 @@ export function serviceAddressErrors(
   old: ServiceSpec | undefined,
   version: KubernetesVersion,
 ): readonly FieldError[] {
-  const errors = new FieldErrors(version);
+  const errors = new FieldErrors({ release: version });
   checkFamilies(errors, spec, { version, before: old?.clusterIPs });
   return errors.list;
 }

@@ -35,7 +35,7 @@ test("names are accepted, then the definition is established", () => {
     "NamesAccepted True NoConflicts",
     "Established False Installing",
   ]);
-  const next = nextCondition(accepted(one));
+  const next = nextCondition(accepted(one), "1.36");
   assert.deepEqual([next?.type, next?.status, next?.reason], ["Established", "True", "InitialNamesAccepted"]);
   assert.equal(nameStatus(accepted(one), [accepted(one)], now), undefined);
 });

@@ -1,3 +1,4 @@
+import type { KubernetesVersion } from "@dray/api";
 import type { CustomResourceDefinitionStatus } from "@dray/api/apiextensions/v1";
 import { FieldErrors } from "@dray/api/validation";
 import { approvalOf } from "./approval.ts";
@@ -131,8 +132,12 @@ function sameNames(a: Partial<Names>, b: Partial<Names>): boolean {
 }
 
 /** Returns the next condition that must change: approval, schemas, or established. */
-export function nextCondition(definition: Definition): Condition | undefined {
-  const desired = [approvalCondition(definition), schemaCondition(definition), established(definition)];
+export function nextCondition(definition: Definition, release: KubernetesVersion): Condition | undefined {
+  const desired = [
+    approvalCondition(definition),
+    schemaCondition(definition, release),
+    established(definition),
+  ];
   return desired.find((condition) => {
     if (condition === undefined) return false;
     const known = definition.status?.conditions?.find(({ type }) => type === condition.type);
@@ -164,10 +169,10 @@ function approvalCondition(definition: Definition): Condition | undefined {
 }
 
 /** Stored definitions may have schemas from before schemas had to be structural. */
-function schemaCondition({ spec }: Definition): Condition | undefined {
+function schemaCondition({ spec }: Definition, release: KubernetesVersion): Condition | undefined {
   for (const [index, { schema }] of spec.versions.entries()) {
     if (schema?.openAPIV3Schema === undefined) continue;
-    const errors = new FieldErrors().at("spec.versions").index(index).at("schema.openAPIV3Schema");
+    const errors = new FieldErrors({ release }).at("spec.versions").index(index).at("schema.openAPIV3Schema");
     const [first] = structuralErrors(errors, schema.openAPIV3Schema);
     if (first === undefined) continue;
     return {

@@ -71,17 +71,17 @@ function checkDefault(
       coerceEmbedded(value, schema, errors.path, { dropMalformed: false });
     } catch (error) {
       if (!(error instanceof MetadataError)) throw error;
-      new FieldErrors().at(error.path).into(errors).invalid(error.value, error.message);
+      new FieldErrors(errors).at(error.path).into(errors).invalid(error.value, error.message);
       return;
     }
-    const own = errors.into(new FieldErrors());
+    const own = errors.detached();
     checkEmbedded(own, schema, value);
     if (own.list.length > 0) {
       errors.addAll(own.list);
       return;
     }
   }
-  const own = errors.into(new FieldErrors());
+  const own = errors.detached();
   checkValue(own, structuralForm(schema), value);
   if (own.list.length > 0) {
     errors.addAll(own.list);

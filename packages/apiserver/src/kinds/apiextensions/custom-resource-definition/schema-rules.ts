@@ -1,4 +1,4 @@
-import { FieldErrors } from "@dray/api/validation";
+import type { FieldErrors } from "@dray/api/validation";
 import { fieldPath } from "../../../structural-schemas/field-path.ts";
 import { compileRules } from "../../../structural-schemas/rules/compile.ts";
 import {
@@ -59,11 +59,11 @@ export function checkSchema(
   { structural, ...tolerance }: SchemaOptions,
 ): void {
   // Errors of expressions come last.
-  const [shape, expressions] = [new FieldErrors(), new FieldErrors()];
+  const [shape, expressions] = [errors.detached(), errors.detached()];
   const walk = new Walk(tolerance, expressions);
   const declared = lazily(() => declaredType(schema, true));
   const rules = structural ? { cardinality: 1n, declared } : undefined;
-  walk.schema(errors.into(shape), schema, { isRoot: true, insideMetadata: false, rules });
+  walk.schema(shape, schema, { isRoot: true, insideMetadata: false, rules });
   for (const { list } of [shape, expressions]) errors.addAll(list);
   if (structural) walk.costs.checkTotal(errors);
 }

@@ -1,5 +1,5 @@
 import { type FieldError, fieldErrorText } from "@dray/api";
-import { FieldErrors } from "@dray/api/validation";
+import type { FieldErrors } from "@dray/api/validation";
 import { patternProblem } from "@dray/cel";
 import {
   additionalOf,
@@ -34,7 +34,7 @@ export function hasUnsupported(schema: Schema): boolean {
  * allOf, anyOf, oneOf and not (KEP-1002). Sorted by message.
  */
 export function structuralErrors(errors: FieldErrors, schema: Schema): FieldError[] {
-  const own = errors.into(new FieldErrors());
+  const own = errors.detached();
   checkInvariants(own, schema, "root");
   checkComplete(own, schema, schema, own);
   return own.list

@@ -36,7 +36,7 @@ const schemaAt = "spec.validation.openAPIV3Schema.properties[spec]";
 
 /** Returns the errors of the schema of spec, without its path. */
 const refused = (spec: object): string[] =>
-  texts(validateDefinition(definition(spec))).map((text) => text.replace(schemaAt, "@"));
+  texts(validateDefinition(definition(spec), "1.36")).map((text) => text.replace(schemaAt, "@"));
 
 test("schemas must be structural", () => {
   assert.deepEqual(refused(plain), []);
@@ -52,7 +52,7 @@ test("an error shows a schema whose list of items is empty", () => {
   // Decoding leaves null of `items: []`.
   const openAPIV3Schema = { type: "object", allOf: [{ items: null }] };
   const version = { schema: { openAPIV3Schema }, subresources: { status: {} } };
-  const [first = ""] = texts(validateDefinition(definition(plain, version)));
+  const [first = ""] = texts(validateDefinition(definition(plain, version), "1.36"));
   assert.match(first, /"Items":\{"Schema":null,"JSONSchemas":\[\]\}/);
 });
 
@@ -108,7 +108,7 @@ test("paths of columns, subresources and selectable fields must exist", () => {
     selectableFields: [{ jsonPath: ".spec.none" }],
   };
   assert.deepEqual(
-    texts(validateDefinition(definition(plain, version))).map((text) => text.split(": ")[0]),
+    texts(validateDefinition(definition(plain, version), "1.36")).map((text) => text.split(": ")[0]),
     [
       "spec.subresources.scale.specReplicasPath",
       "spec.additionalPrinterColumns[0].type",
@@ -132,6 +132,7 @@ test("conversion webhooks must have an address", () => {
             },
           },
         ),
+        "1.36",
       ),
     );
   assert.deepEqual(webhook({ url: "https://example.com/convert" }), []);
@@ -142,12 +143,12 @@ test("conversion webhooks must have an address", () => {
 test("stored versions cannot be removed, and the group is immutable", () => {
   const stored = { ...definition(plain), status: { storedVersions: ["v0", "v1"] } } as Definition;
   assert.match(
-    texts(validateDefinitionUpdate(stored, definition(plain))).join(),
+    texts(validateDefinitionUpdate(stored, definition(plain), "1.36")).join(),
     /^status\.storedVersions\[0\]: Invalid value: "v0": missing from spec\.versions/,
   );
   const moved = definition(plain, {}, { group: "other.example.com" });
   assert.match(
-    texts(validateDefinitionUpdate(moved, definition(plain))).join(),
+    texts(validateDefinitionUpdate(moved, definition(plain), "1.36")).join(),
     /spec\.group: Invalid value: "other\.example\.com": field is immutable/,
   );
 });

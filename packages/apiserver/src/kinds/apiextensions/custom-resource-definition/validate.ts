@@ -1,4 +1,4 @@
-import { dns1035Label, dnsSubdomain } from "@dray/api";
+import { dns1035Label, dnsSubdomain, type KubernetesVersion } from "@dray/api";
 import type { CustomResourceDefinitionNames } from "@dray/api/apiextensions/v1";
 import { checkImmutable, FieldErrors } from "@dray/api/validation";
 import { checkApproval } from "./approval.ts";
@@ -10,8 +10,8 @@ import { checkColumns, checkDeprecation, checkSubresources } from "./version-rul
 import { checkerOf } from "./version-schema.ts";
 
 /** Validates a new definition without its metadata (apiextensions.k8s.io validation). */
-export function validateDefinition(definition: Definition): FieldErrors {
-  const errors = new FieldErrors();
+export function validateDefinition(definition: Definition, release: KubernetesVersion): FieldErrors {
+  const errors = new FieldErrors({ release });
   checkSpec(errors, definition);
   checkStatus(errors, definition);
   checkApproval(errors, definition, undefined);
@@ -20,8 +20,12 @@ export function validateDefinition(definition: Definition): FieldErrors {
 }
 
 /** Validates a definition that replaces a stored one; violations of the stored one are tolerated. */
-export function validateDefinitionUpdate(definition: Definition, old: Definition): FieldErrors {
-  const errors = new FieldErrors();
+export function validateDefinitionUpdate(
+  definition: Definition,
+  old: Definition,
+  release: KubernetesVersion,
+): FieldErrors {
+  const errors = new FieldErrors({ release });
   checkSpec(errors, definition, old);
   const [spec, before] = [definition.spec, old.spec];
   if (isTrue(old, "Established")) {
@@ -37,8 +41,8 @@ export function validateDefinitionUpdate(definition: Definition, old: Definition
 }
 
 /** Validates a new status. */
-export function validateDefinitionStatus(definition: Definition): FieldErrors {
-  const errors = new FieldErrors();
+export function validateDefinitionStatus(definition: Definition, release: KubernetesVersion): FieldErrors {
+  const errors = new FieldErrors({ release });
   checkNames(errors.at("status.acceptedNames"), definition.status?.acceptedNames);
   return errors;
 }
@@ -63,7 +67,7 @@ function checkSpec(errors: FieldErrors, definition: Definition, old?: Definition
     if (!mayLackSchemas) here.required();
     else if (version.served) here.required("because otherwise all fields are pruned");
   });
-  const check = checkerOf(definition, old);
+  const check = checkerOf(definition, old, errors.release);
   versions.forEach((version, index) => {
     const here = errors.at("spec.versions").index(index);
     const problems = dns1035Label(version.name ?? "");

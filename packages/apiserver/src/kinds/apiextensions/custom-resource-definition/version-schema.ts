@@ -1,3 +1,4 @@
+import type { KubernetesVersion } from "@dray/api";
 import type { CustomResourceValidation, SelectableField } from "@dray/api/apiextensions/v1";
 import { FieldErrors, sameValue } from "@dray/api/validation";
 import { fieldPath } from "../../../structural-schemas/field-path.ts";
@@ -29,9 +30,13 @@ const schemasOf = (definition: Definition): Schema[] =>
   definition.spec.versions.flatMap(({ schema }) => schema?.openAPIV3Schema ?? []);
 
 /** Returns a schema checker; violations of the stored definition are tolerated. */
-export function checkerOf(definition: Definition, old: Definition | undefined): SchemaChecker {
+export function checkerOf(
+  definition: Definition,
+  old: Definition | undefined,
+  release: KubernetesVersion,
+): SchemaChecker {
   const before = old === undefined ? [] : schemasOf(old);
-  const fresh = (): FieldErrors => new FieldErrors();
+  const fresh = (): FieldErrors => new FieldErrors({ release });
   const anyType = before.some((schema) =>
     someSchema(schema, ({ type = "" }) => type !== "" && !known.has(type)),
   );
@@ -105,7 +110,7 @@ function checkVersionSchema(
   let sound = structure?.length === 0;
   if (structure !== undefined) errors.addAll(structure);
   if (sound) {
-    const own = errors.into(new FieldErrors());
+    const own = errors.detached();
     checkDefaults(own, schema, true);
     errors.addAll(own.list);
     sound = own.list.length === 0;

@@ -28,15 +28,15 @@ const outcomes = ["Issued", "Denied", "Failed"];
 export const podCertificateRequestStrategy: Strategy<PodCertificateRequest> = {
   validateCreate(object, { features }) {
     const { spec } = object;
-    const errors = new FieldErrors(features.version);
+    const errors = new FieldErrors({ release: features.version });
     checkNames(errors, spec);
     const expires = checkExpiration(errors, spec);
-    const key = expires ? checkRequest(spec.stubPKCS10Request ?? "") : [];
+    const key = expires ? checkRequest(errors.detached(), spec.stubPKCS10Request ?? "") : [];
     return [...signerNameProblems("spec.signerName", spec.signerName ?? ""), ...errors.list, ...key];
   },
 
   validateUpdate(request, before, context) {
-    const errors = new FieldErrors(context.features.version);
+    const errors = new FieldErrors({ release: context.features.version });
     if (context.subresource !== "status") {
       if (!sameValue(request.spec, before.spec))
         errors.at("spec").invalid(request.spec, "field is immutable");
@@ -88,8 +88,7 @@ function checkExpiration(
   return true;
 }
 
-function checkRequest(request: string): FieldError[] {
-  const errors = new FieldErrors();
+function checkRequest(errors: FieldErrors, request: string): FieldError[] {
   if (request === "")
     errors
       .at("spec")
