@@ -13,7 +13,7 @@ test("the files of a node whose root is / are at the places that drivers expect"
   }
 });
 
-test("what is a node's own lies below its root, the rest is the machine's", () => {
+test("paths of the kubelet lie below the node's root, others on the machine", () => {
   const paths = new NodePaths("/run/n1/");
   assert.equal(paths.onMachine("/var/lib/kubelet"), "/run/n1/var/lib/kubelet");
   assert.equal(paths.onMachine("/run/n1/var/lib/kubelet"), "/run/n1/var/lib/kubelet");

@@ -7,6 +7,6 @@ test("a text that is too long is shortened to the limit, with a mark", () => {
   const long = shortened("a".repeat(5_000_000));
   assert.equal(long.length, 1024);
   assert.match(long, /^a+\.\.\. \(5000000 characters, shortened\)$/);
-  // Half of a character outside the basic plane is no text.
+  // Half of a surrogate pair would be malformed.
   assert.ok(shortened(`x${"😀".repeat(1000)}`, 101).isWellFormed());
 });

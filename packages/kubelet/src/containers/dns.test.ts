@@ -36,7 +36,7 @@ test("policies: the cluster's servers, the machine's, or what the pod says alone
   });
 });
 
-test("what a pod adds is merged, and its options go before", () => {
+test("dnsConfig of a pod is merged, its options take precedence", () => {
   const dnsConfig = {
     nameservers: ["1.1.1.1", "10.0.0.10"],
     searches: ["example.com", "a.b"],

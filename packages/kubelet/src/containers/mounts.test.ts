@@ -26,7 +26,7 @@ function mounts(mount: VolumeMount, recursiveReadOnly: boolean) {
   });
 }
 
-test("what is mounted below is read-only if that is wanted and the runtime can do it", () => {
+test("a mount is recursively read-only if requested and supported by the runtime", () => {
   const cases: [mode: string | undefined, readOnly: boolean, supported: boolean, expected: boolean][] = [
     [undefined, true, true, false],
     ["Disabled", true, true, false],
@@ -43,7 +43,7 @@ test("what is mounted below is read-only if that is wanted and the runtime can d
   }
 });
 
-test("a pod that insists on it does not start where the runtime cannot", () => {
+test("a pod that requires recursive read-only mounts does not start on a runtime without them", () => {
   assert.throws(() => mounts(mountOf("Enabled"), false), {
     reason: "CreateContainerConfigError",
     message:
@@ -51,7 +51,7 @@ test("a pod that insists on it does not start where the runtime cannot", () => {
   });
 });
 
-test("a folder that a subPath lacks is made on the machine only where the container could make it", (context) => {
+test("a missing folder of a subPath is created on the machine only where the container could create it", (context) => {
   const place = temporaryFolder(context);
   const mount = (subPath: string, { readOnly = false, writesMachine = true, contains = false }) =>
     containerMounts({

@@ -154,7 +154,7 @@ for (const [what, devices] of [
     }
   });
 
-test("a plugin whose options or answers are no messages refuses its own pods only", async () => {
+test("a plugin with malformed options or responses fails its own pods only", async () => {
   const garbage = Buffer.from("ffffffffffffffffffffff", "hex");
   const mute = await rawPlugin("mute.sock", { options: garbage });
   await assert.rejects(register("example.com/mute", "mute.sock"), /failed to get device plugin options/);

@@ -166,7 +166,7 @@ test("a container gets what the plugin answers; of two that disagree the first s
   assert.deepEqual(await start(node, pod, "plain"), empty);
 });
 
-test("what cannot be allocated refuses the pod with the kubelet's texts, and holds nothing", async (t) => {
+test("a failed allocation rejects the pod with the kubelet's message, and holds no devices", async (t) => {
   const node = await testNode(t);
   const plugin = await node.plugin({ devices: [device("a"), device("b")] });
   await assert.rejects(

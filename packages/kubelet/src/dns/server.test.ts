@@ -256,7 +256,7 @@ test("other names are asked of the machine's servers, by the client's transport"
   assert.equal(await read(server, "silent.example.com"), "SERVFAIL");
 });
 
-test("what is too long for UDP is cut, unless the client takes it, and comes whole by TCP", async (t) => {
+test("a response too long for UDP is truncated unless the client allows it, and whole over TCP", async (t) => {
   const { server } = await setting(t);
   const name = "many.ns.svc.cluster.local";
   const cut = await ask(server, name);
@@ -283,7 +283,7 @@ test("what is too long for UDP is cut, unless the client takes it, and comes who
   assert.equal(long.additionals?.[0]?.type, "OPT");
 });
 
-test("what is no query is refused, or not answered at all", async (t) => {
+test("a malformed query is an error; responses and partial headers get no answer", async (t) => {
   const { server } = await setting(t);
   const broken = Buffer.concat([query("a.b", "A").subarray(0, 12), Buffer.of(63, 1)]);
   assert.equal((await byUdp(server, broken)).readUInt8(3), 1);
@@ -301,7 +301,7 @@ test("what is no query is refused, or not answered at all", async (t) => {
   assert.equal(dnsPacket.decode(answer).id, 7);
 });
 
-test("a query with several questions is refused, by which one answer would be longer than a message", async (t) => {
+test("rejects a query with several questions, whose response could exceed a message", async (t) => {
   const { server } = await setting(t);
   const questions = Array.from({ length: 1500 }, () => ({
     name: "web.ns.svc.cluster.local",

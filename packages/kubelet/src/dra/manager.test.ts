@@ -128,7 +128,7 @@ for (const [what, ours, calls] of [
     assert.equal(later.manager.podUIDs().size, 0);
   });
 
-test("a driver that is spared everything need not be there", async (t) => {
+test("a driver whose devices skip all operations need not be registered", async (t) => {
   const { claims, node } = await fixture(t, "skip-absent", { features: optional });
   const pod = podOf("p", ["c"]);
   claims.put("c", [pod], [{ driver: "absent.example.com", skipNodeOperations: ["*"] }]);
@@ -267,7 +267,7 @@ test("one call for each driver has all claims of the pod; a claim that is named 
   );
 });
 
-test("what cannot be unprepared names its drivers, and the others are done", async (t) => {
+test("a failed unprepare names its drivers; other drivers unprepare", async (t) => {
   const { claims, node, driver } = await fixture(t, "waits");
   const a = await driver("a.example.com");
   const b = await driver("b.example.com");

@@ -31,7 +31,7 @@ function lines(): Lines {
   return { log: { ...silentLog, info: note, warn: note, error: note }, all };
 }
 
-test("the first version of the plugin's own list that is known is used; none is an error that names both lists", async (t) => {
+test("uses the first known version of the plugin's list; without one the error names both lists", async (t) => {
   const node = draNode(cluster, "versions");
   t.after(() => node.close());
   for (const [index, supportedVersions, wanted] of [
@@ -121,7 +121,7 @@ function registrationSocket(
   ]);
 }
 
-test("a registration that fails is tried again with back-off, and one that is not heard is taken back", async (t) => {
+test("a failed registration is retried with back-off, and one whose notification fails is undone", async (t) => {
   const clock = skipClock();
   const node = draNode(cluster, "retries", { clock });
   t.after(() => node.close());
@@ -295,7 +295,7 @@ for (const delay of [undefined, 20_000])
     assert.equal(wiped.length, 4);
   });
 
-test("slices of a driver that registers and is never reached go, too; what its instances do takes no time back", async (t) => {
+test("slices of a registered but unreachable driver are deleted; another registration does not extend the delay", async (t) => {
   const { clock, node, wiped, close } = wiping("unreached");
   t.after(close);
   const driver = await testDriver(node.root, name, "", { endpoint: "/var/lib/kubelet/nobody.sock" });

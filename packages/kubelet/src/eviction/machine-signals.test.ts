@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MachineSignals, memoryObservation } from "./machine-signals.ts";
 
-test("what is available of memory is free, or a cache that was not used of late", () => {
+test("memory.available is free memory and inactive file cache", () => {
   const meminfo = [
     "MemTotal:       1000 kB",
     "MemFree:         100 kB",
@@ -15,7 +15,7 @@ test("what is available of memory is free, or a cache that was not used of late"
   assert.equal(memoryObservation("MemTotal: 1000 kB\n"), undefined);
 });
 
-test("the machine has all signals; those of images where it keeps some", async () => {
+test("the machine has all signals, those of images only with an image folder", async () => {
   const root = import.meta.dirname;
   const without = new MachineSignals({ root, images: { imageFolder: async () => undefined } });
   const names = (all: ReadonlyMap<string, unknown>): string[] =>

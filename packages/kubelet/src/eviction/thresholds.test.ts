@@ -22,7 +22,7 @@ const texts = (parts: Partial<Record<keyof ThresholdTexts, Record<string, string
   };
 };
 
-test("thresholds are amounts or percentages; 0% and 100% are none", () => {
+test("thresholds are amounts or percentages; 0% and 100% disable one", () => {
   const read = parseThresholds(
     texts({
       hard: { "memory.available": "100Mi", "nodefs.available": "10%", "pid.available": "0%" },
@@ -52,7 +52,7 @@ test("thresholds are amounts or percentages; 0% and 100% are none", () => {
   assert.equal(parseThresholds(texts({ hard: Object.fromEntries(defaultHardThresholds) })).length, 5);
 });
 
-test("a wrong text is refused with what would be accepted", () => {
+test("an invalid threshold is an error that names the accepted form", () => {
   const cases: [parts: Parameters<typeof texts>[0], part: keyof ThresholdTexts, message: RegExp][] = [
     [
       { hard: { "memory.free": "1Gi" } },

@@ -15,7 +15,7 @@ const podOf = (spec: Partial<PodSpec>): Pod =>
 const reason = (spec: Partial<PodSpec>, others: readonly Partial<PodSpec>[] = []): string | undefined =>
   admit(podOf(spec), node, others.map(podOf), { useClaims: false })?.reason;
 
-test("what a pod requests as a whole takes the place of what its containers do", () => {
+test("pod-level requests replace the requests of the containers", () => {
   const whole = (cpu: string): Partial<PodSpec> => ({
     containers: [{ name: "main", resources: { requests: { cpu: "100m" } } }],
     resources: { requests: { cpu } },
@@ -59,7 +59,7 @@ test("a pod for another operating system than the node's is rejected", () => {
   assert.equal(reason({ os: { name: "windows" } }), undefined, "the node names none");
 });
 
-test("a node affinity that compares a label that is no number rejects the pod, and nothing throws", () => {
+test("a node affinity with Gt on a label that is not a number rejects the pod without throwing", () => {
   const affinity = (...terms: NodeSelectorTerm[]): Partial<PodSpec> => ({
     affinity: {
       nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms } },

@@ -33,7 +33,7 @@ describe("logs of containers", () => {
       .resource(Pod)
       .create(podOn("n1", "talker", { containers: [{ name: "main", command }] }));
     const folder = await folderOf("talker");
-    // The host runtime keeps the times of lines in a file beside the log, which is no log.
+    // The host runtime keeps the times of lines in a file beside the log, which is not a log.
     const rotated = (): string[] =>
       readdirSync(folder)
         .filter((file) => /^0\.log\.\d{8}-[\d.]+(\.gz)?$/.test(file))

@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream } from "node:fs";
-// biome-ignore lint/style/noRestrictedImports: a compressed log that is lost with the machine is no loss.
+// biome-ignore lint/style/noRestrictedImports: a compressed log may be lost with the machine.
 import { readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";

@@ -19,7 +19,7 @@ const pod = (name: string, priority?: number, grace = 30): Pod =>
   });
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test("what critical pods get is taken from the whole; whole seconds count", () => {
+test("the period of critical pods is part of the whole period, in whole seconds", () => {
   const cases: [gracePeriod: number, gracePeriodCriticalPods: number, expected: number[]][] = [
     [0, 0, []],
     [30_000, 10_000, [20, 10]],
@@ -130,7 +130,7 @@ describe("shutdown", () => {
     assert.equal(reports(), 1);
   });
 
-  test("a pod that does not end holds up the next period, and the end, no longer than its own", async () => {
+  test("a pod that does not end delays the next period by its own period at most", async () => {
     const { shutdown, clock, ends } = shutdownOf([pod("stuck"), pod("critical", critical)]);
     let done = false;
     const run = shutdown.run().then(() => {
@@ -150,7 +150,7 @@ describe("shutdown", () => {
     await run;
   });
 
-  test("a period without pods takes no time", async () => {
+  test("a period without pods ends at once", async () => {
     const { shutdown, ended } = shutdownOf([pod("critical", critical)]);
     const run = shutdown.run();
     await turn();

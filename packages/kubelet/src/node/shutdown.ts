@@ -125,7 +125,7 @@ export class NodeShutdown {
     if (!signal.aborted) log.info({}, "the pods of the node have ended, or their time is over");
   }
 
-  /** Resolves when all have resolved, or after so many milliseconds. */
+  /** Resolves when all have resolved, or after `milliseconds`. */
   async #within(milliseconds: number, ends: readonly Promise<void>[]): Promise<void> {
     const { clock, signal } = this.#options;
     const over = new AbortController();

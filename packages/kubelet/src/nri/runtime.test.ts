@@ -167,7 +167,7 @@ test("adjustments of plugins are applied, and plugins receive the variables of d
   assert.equal(statSync(join(machine.records, `${pod.sandboxId}.json`)).mode & 0o777, 0o600);
 });
 
-test("plugins hear of everything once, in order, also of what ends by itself", async (t) => {
+test("plugins receive every event once, in order, also for containers that end by themselves", async (t) => {
   const machine = await hostNode(t);
   const seen: string[] = [];
   await machine.plugin({
@@ -232,7 +232,7 @@ test("plugins receive StopContainer before a container is stopped, also for one 
   await pod.remove();
 });
 
-test("what a plugin refuses does not come to be, and says why", async (t) => {
+test("a sandbox or container that a plugin rejects fails with the plugin's reason", async (t) => {
   const machine = await hostNode(t);
   let refuse = "";
   const refusing = (name: string) => async () => {
@@ -266,7 +266,7 @@ test("what a plugin refuses does not come to be, and says why", async (t) => {
   assert.equal((await pod.find(id)).state, "created");
 });
 
-test("a plugin that comes later, or to an agent that came back, receives the state", async (t) => {
+test("a plugin that connects later, or to a restarted agent, receives the state", async (t) => {
   const machine = await hostNode(t);
   const pod = new ContractPod(machine, machine.node);
   await pod.run();

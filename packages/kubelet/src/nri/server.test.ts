@@ -26,7 +26,7 @@ test("a plugin registers, is configured, and receives the state", async (t) => {
   assert.deepEqual([pods[0]?.uid, containers[0]?.id], ["uid-1", "c-1"]);
 });
 
-test("what it wants when it comes is done; what is there may come in parts", async (t) => {
+test("synchronization splits a large state into parts, and applies the plugin's updates", async (t) => {
   const annotations = { long: "x".repeat(1 << 20) };
   const containers = Array.from({ length: 10 }, (_, index) =>
     Container.fromPartial({ id: `c-${index}`, annotations }),
@@ -53,7 +53,7 @@ test("what it wants when it comes is done; what is there may come in parts", asy
   );
 });
 
-test("plugins that register wrongly, not at all, or ask for unknown events are refused", async (t) => {
+test("rejects plugins with an invalid registration, without one, or with unknown events", async (t) => {
   const { server, socketPath } = await withServer(t, { registrationTimeout: 100 });
   for (const options of [{ index: "1" }, { index: "ab" }, { name: "" }, { name: "a/b" }]) {
     await assert.rejects(testPlugin(socketPath, {}, options), /invalid plugin (name|index) ".*": must be/);
@@ -124,7 +124,7 @@ test("a plugin from before 0.12 gets StateChange", async (t) => {
   ]);
 });
 
-test("a plugin that hangs or goes away is dropped, one that refuses is heard", async (t) => {
+test("a plugin that hangs or disconnects is dropped; the error of a plugin fails the request", async (t) => {
   const { server, plugin } = await withServer(t, { requestTimeout: 100 });
   const hanging = await plugin({ createContainer: () => new Promise(() => {}) }, { index: "10" });
   await plugin(adjusting({ env: [{ key: "A", value: "2" }] }), { index: "20" });

@@ -218,7 +218,7 @@ function initTests(suite: PodSuite): void {
     await suite.cluster.admin.resource(Pod).delete({ namespace: "default", name: "debugged" });
   });
 
-  test("what waits for init containers says so, before there is a sandbox too", async () => {
+  test("containers behind init containers are PodInitializing, also without a sandbox", async () => {
     await suite.run("waiting", {
       volumes: [{ name: "none", configMap: { name: "not-there" } }],
       initContainers: [{ name: "first", command: ["true"] }],

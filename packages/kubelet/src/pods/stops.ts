@@ -12,7 +12,7 @@ export interface StopsOptions {
   readonly clock: Clock;
   readonly log: Log;
   event(pod: Pod, type: "Normal" | "Warning", reason: string, message: string): void;
-  /** Called when a stop has ended: the pod has to be synced after so many milliseconds. */
+  /** Called when a stop has ended: the pod has to be synced after `milliseconds`. */
   ended(milliseconds: number): void;
 }
 

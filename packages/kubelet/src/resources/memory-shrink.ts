@@ -69,7 +69,7 @@ export async function checkMemoryShrinks(
   throw new Error(`cannot decrease memory limits: ${list}`);
 }
 
-/** Returns the new limit if it is less than the old one; undefined is no limit. */
+/** Returns the new limit if it is less than the old one; undefined means unlimited. */
 function shrunk(before: number | undefined, after: number | undefined): number | undefined {
   return after !== undefined && (before === undefined || after < before) ? after : undefined;
 }

@@ -118,7 +118,7 @@ async function reasons(name: string): Promise<string[]> {
   return items.filter(({ involvedObject }) => involvedObject.name === name).map(({ reason }) => reason ?? "");
 }
 
-test("what fits is done in place, and the status says what is there", async () => {
+test("a resize that fits happens in place, and the status has the actual resources", async () => {
   const first = await run("inplace", "1");
   assert.deepEqual(main(first)?.allocatedResources, { cpu: "1" });
   assert.deepEqual(main(first)?.resources, cpu("1"));
@@ -135,7 +135,7 @@ test("what fits is done in place, and the status says what is there", async () =
   });
 });
 
-test("the pod as a whole grows before its containers, and shrinks after them", async () => {
+test("pod-level resources grow before the containers, and shrink after them", async () => {
   await run("whole", "1");
   order.length = 0;
   await resize("whole", "1200m");
@@ -166,7 +166,7 @@ test("a policy of restarts starts the container anew with the new bounds", async
   await cluster.admin.resource(Pod).delete(ref("restarting"));
 });
 
-test("a container without a limit has that of its pod, which its policy counts as its own", async () => {
+test("a container without a limit has the pod's limit, to which its resize policy applies", async () => {
   await runWhole("shared", cpu("1"));
   updates.length = 0;
   await resizeWhole("shared", cpu("1500m"));
@@ -185,7 +185,7 @@ test("a container without a limit has that of its pod, which its policy counts a
   });
 });
 
-test("a pod as a whole waits for room, or never has it", async () => {
+test("a resize of pod-level resources is deferred or infeasible", async () => {
   await resizeWhole("shared", cpu("5"));
   const never = await becomes("shared", (pod) => condition(pod, "PodResizePending") !== undefined);
   assert.equal(condition(never, "PodResizePending")?.reason, "Infeasible");
@@ -196,7 +196,7 @@ test("a pod as a whole waits for room, or never has it", async () => {
   await becomes("shared", isWhole("1500m"));
 });
 
-test("a change of a pod as a whole that no agent saw is done by the next one", async () => {
+test("a restarted agent applies a missed change of pod-level resources", async () => {
   await node.stop({ leavePods: true });
   await resizeWhole("shared", cpu("1200m"));
   updates.length = 0;
@@ -241,7 +241,7 @@ test("a memory limit does not fall below what is used", async () => {
   await cluster.admin.resource(Pod).delete(ref("full"));
 });
 
-test("what the node never has is infeasible; what it has not now waits for room", async () => {
+test("a resize beyond the node's capacity is infeasible, one beyond its free resources deferred", async () => {
   await resize("inplace", "5");
   const never = await becomes("inplace", (pod) => condition(pod, "PodResizePending") !== undefined);
   const { reason, message } = condition(never, "PodResizePending") ?? {};
@@ -263,7 +263,7 @@ test("what the node never has is infeasible; what it has not now waits for room"
   assert.equal(condition(done, "PodResizePending"), undefined);
 });
 
-test("what the runtime cannot do is said, and tried again", async () => {
+test("a failed resize of the runtime is reported and retried", async () => {
   refusal = "no room in the cgroup";
   await resize("inplace", "3");
   const failed = await becomes("inplace", (pod) => condition(pod, "PodResizeInProgress")?.reason === "Error");
@@ -274,7 +274,7 @@ test("what the runtime cannot do is said, and tried again", async () => {
   assert.equal(condition(done, "PodResizeInProgress"), undefined);
 });
 
-test("a change that no agent saw is done by the next one", async () => {
+test("a restarted agent applies a missed change", async () => {
   await node.stop({ leavePods: true });
   await resize("inplace", "1500m");
   updates.length = 0;

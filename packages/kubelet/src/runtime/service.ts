@@ -111,7 +111,7 @@ export interface PodNetworkService {
  * which holds its containers. A runtime knows neither pods of the API nor claims, and the agent keeps no copy
  * of what runs.
  *
- * Methods reject with `RuntimeError`; repeating a stop or a removal is no error.
+ * Methods reject with `RuntimeError`; repeating a stop or a removal succeeds.
  */
 export interface RuntimeService {
   /** Adopts what an earlier agent left running, and starts watching it. */

@@ -35,7 +35,7 @@ test("lines of the CRI log format", () => {
   assert.ok(lines.every((line) => line.at === at));
 });
 
-test("what is not in the format is passed over", () => {
+test("skips malformed lines", () => {
   const wrong = [
     "",
     "\n",
@@ -93,7 +93,7 @@ test("a log is followed over its rotations until it has ended", async (t) => {
   );
 });
 
-test("a log that is not there is empty; one that is no file is refused", async (t) => {
+test("a missing log is empty; rejects a log that is a link", async (t) => {
   const { folder, path } = log(t);
   const all = async () => {
     const lines: LogLine[] = [];

@@ -15,7 +15,7 @@ const context: RequestContext = {
 };
 const { config: plain } = sandboxRequest(sandbox, context);
 
-test("what identifies a sandbox and a container comes back from labels and annotations", () => {
+test("identities of sandboxes and containers round-trip through labels and annotations", () => {
   const pod = { ...sandbox, namespace: "ns", name: "a.b", uid: "u-1", attempt: 4, labels: { app: "x" } };
   const { config } = sandboxRequest(pod, context);
   assert.equal(config.labels["app"], "x");

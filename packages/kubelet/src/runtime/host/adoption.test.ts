@@ -51,7 +51,7 @@ for (const isolation of isolations) {
     rmSync(root, { recursive: true });
   });
 
-  test(`${isolation}: what ends while no agent looks is known with its exit code, and leaves nothing`, async () => {
+  test(`${isolation}: a container that ends while no agent runs keeps its exit code and leaves no process`, async () => {
     const root = mkdtempSync("/tmp/dk-");
     const mark = `${3_000_000 + process.pid}`;
     // Ends only after its child was seen.

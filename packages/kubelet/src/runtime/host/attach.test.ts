@@ -72,7 +72,7 @@ function createSuite(isolation: string): Suite {
 }
 
 function outputTests({ runtime, run, state }: Suite): void {
-  test("what is printed from now on, until the container ends", async () => {
+  test("sends output from now on, until the container ends", async () => {
     const { id, config } = await run(["bash", "-c", "echo early; read -r; printf late; exit 3"], {
       stdin: true,
     });
@@ -107,7 +107,7 @@ function inputTests({ runtime, run, state }: Suite): void {
     assert.equal((await state(id))?.state, "running");
   });
 
-  test("stdinOnce closes it with the first client, and sends what comes after", async () => {
+  test("stdinOnce closes the input with the first client, and sends later output", async () => {
     const { id } = await run(echo, { stdin: true, stdinOnce: true });
     const stdin = new PassThrough();
     const stdout = new Kept();
@@ -139,7 +139,7 @@ function inputTests({ runtime, run, state }: Suite): void {
     assert.equal((await state(other.id))?.state, "running");
   });
 
-  test("without `stdin` there is none, whatever the client sends", async () => {
+  test("without `stdin` input of the client is discarded", async () => {
     const { id, config } = await run(["bash", "-c", "cat; echo nothing; sleep 1000"]);
     await eventuallyPasses(async () => assert.equal(readFileSync(config.logPath, "utf8"), "nothing\n"));
     const stdin = new PassThrough();
@@ -177,7 +177,7 @@ function terminalTests({ runtime, run, state }: Suite): void {
     assert.match(readFileSync(config.logPath, "utf8"), /got end\r\n$/);
   });
 
-  test("a terminal without an input reads no end of it, and what cannot start says why", async (context) => {
+  test("a terminal without input reads no end of file; a failed start has its reason", async (context) => {
     if (find("script") === undefined) return context.skip("no script");
     const { id } = await run(["bash", "-c", "read -r; echo no"], { tty: true });
     await runtime.stopContainer(id, 0);

@@ -43,14 +43,14 @@ for (const isolation of isolations.filter((one) => one !== "pids"))
   });
 
 function containerTests(bounded: Bounded): void {
-  test("one that uses up its memory is killed, and shows it", (context) =>
+  test("a container beyond its memory limit is killed, with the reason OOMKilled", (context) =>
     bounded(context, ["memory"], async ({ run, runtime }) => {
       await run({ command: ["/usr/bin/tail", "/dev/zero"], resources: { memoryLimitBytes: 32 << 20 } });
       const [found] = await runtime.listContainers();
       assert.deepEqual([found?.reason, found?.exitCode], ["OOMKilled", 137]);
     }));
 
-  test("exec is bound as the program is", (context) =>
+  test("limits apply to exec", (context) =>
     bounded(context, ["memory"], async ({ start, runtime }) => {
       const id = await start({
         command: ["/bin/sleep", "1000"],
@@ -71,7 +71,7 @@ function containerTests(bounded: Bounded): void {
       assert.match(read(id, "pids.max") ?? "", /^\d+$/);
     }));
 
-  test("cpu and memory are as configured, and can be changed while it runs", (context) =>
+  test("cpu and memory are as configured, and can be changed at run time", (context) =>
     bounded(context, ["cpu", "memory"], async ({ start, runtime }) => {
       const id = await start({
         command: ["/bin/sleep", "1000"],
@@ -90,7 +90,7 @@ function containerTests(bounded: Bounded): void {
       });
     }));
 
-  test("what it uses is counted", (context) =>
+  test("counts the usage of a container", (context) =>
     bounded(context, ["cpuacct", "memory"], async ({ start, runtime }) => {
       const id = await start({ command: ["/bin/sh", "-c", "while :; do :; done"] });
       await eventuallyPasses(async () => {
@@ -100,7 +100,7 @@ function containerTests(bounded: Bounded): void {
       });
     }));
 
-  test("its cgroups go with it", (context) =>
+  test("the cgroups of a container are removed with it", (context) =>
     bounded(context, ["memory"], async ({ start, runtime }) => {
       const id = await start({ command: ["/bin/sleep", "1000"] });
       const folders = foldersOf(id);
@@ -111,7 +111,7 @@ function containerTests(bounded: Bounded): void {
 }
 
 function podTests(bounded: Bounded): void {
-  test("a pod is bound as a whole, whatever its containers may use alone", (context) =>
+  test("pod-level limits apply beside those of the containers", (context) =>
     bounded(context, ["cpu", "memory", "pids"], async ({ root, runtime }) => {
       const resources = { cpuQuota: 50_000, cpuPeriod: 100_000, memoryLimitBytes: 48 << 20, pidsLimit: 77 };
       const made = await runtime.runPodSandbox({ ...sandbox, resources, hasOwnLimits: true });
@@ -173,7 +173,7 @@ test("the settings of both versions of cgroups", () => {
   assert.deepEqual(settingsOf({ cpuShares: 8192 }, 2), [["cpu", "cpu.weight", "313"]]);
 });
 
-test("limits that nothing can hold are named, requests are not", () => {
+test("names the limits that cannot be enforced, not the requests", () => {
   const none = { version: 1, parents: new Map() } as const;
   assert.deepEqual(unboundedOf(none, { cpuShares: 2, oomScoreAdj: 1000 }), []);
   assert.deepEqual(

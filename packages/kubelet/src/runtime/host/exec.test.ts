@@ -127,7 +127,7 @@ function streamTests({ isolation, root, runtime, containerId, start, sh }: Suite
 }
 
 function clientTests({ root, containerId, start, sh }: Suite): void {
-  test("what cannot be started says why", async () => {
+  test("a command that cannot be started fails with the reason", async () => {
     await assert.rejects(start(["no-such-program"]).code, {
       name: "RuntimeError",
       message:
@@ -137,7 +137,7 @@ function clientTests({ root, containerId, start, sh }: Suite): void {
     await assert.rejects(start([]).code, RuntimeError);
   });
 
-  test("a client that goes away takes the command and what it has started with it", async () => {
+  test("a client that disconnects ends the command and its children", async () => {
     const gone = new AbortController();
     const mark = `${1_000_000 + process.pid}`;
     const { code } = start(["sh", "-c", `setsid sleep ${mark} & wait`, mark], { signal: gone.signal });
@@ -150,7 +150,7 @@ function clientTests({ root, containerId, start, sh }: Suite): void {
     await assert.rejects(sh("true", { signal: gone.signal }).code);
   });
 
-  test("many at once, and nothing of them stays in the container's directory", async () => {
+  test("many commands at once leave no files in the container's directory", async () => {
     const directory = join(root, "runtime/containers", containerId());
     const before = readdirSync(directory).sort();
     const all = Array.from({ length: 30 }, (_, index) => sh(`echo ${index}; exit ${index}`));

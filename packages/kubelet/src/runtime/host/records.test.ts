@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { temporaryFolder } from "@dray/testing/folder";
 import { readRecord, writeRecord } from "./records.ts";
 
-test("a record is read as it was written; what a power failure leaves of one reads as no record", (t) => {
+test("a record round-trips; one that a power failure emptied reads as absent", (t) => {
   const folder = temporaryFolder(t);
   const path = join(folder, "sandbox.json");
   assert.equal(readRecord(folder, "sandbox.json"), undefined);

@@ -50,7 +50,7 @@ test("a container runs its program in an image, and its end is reported", option
   assert.deepEqual(await suite.runtime.listContainers(uid), []);
 });
 
-test("what cannot be made or started says why", options, async () => {
+test("a container that cannot be created or started fails with the reason", options, async () => {
   const sandbox = await sandboxOf();
   const create = (values: Partial<ContainerConfig>, script = "true"): Promise<unknown> =>
     suite.runtime.createContainer(sandbox, suite.runtimes.container("main", script, values));
@@ -108,7 +108,7 @@ test("what cannot be made or started says why", options, async () => {
   await assert.rejects(create({}), /does not run/);
 });
 
-test("what a killed runc has left mounted does not keep a container", options, async () => {
+test("removes a container in which a killed runc has left a mount", options, async () => {
   const sandbox = await sandboxOf();
   const { id } = await started(sandbox, "sleep 1000");
   const folder = join(suite.runtimes.folder, "node/runc", id);
@@ -121,7 +121,7 @@ test("what a killed runc has left mounted does not keep a container", options, a
   await suite.runtime.removePodSandbox(sandbox);
 });
 
-test("containers of a pod share its network, its shared memory and what it asks for", options, async () => {
+test("containers of a pod share its network, shared memory, processes and sysctls", options, async () => {
   const sandbox = await sandboxOf({
     shareProcessNamespace: true,
     sysctls: { "net.ipv4.ip_local_port_range": "2000 3000", "kernel.shm_rmid_forced": "1" },

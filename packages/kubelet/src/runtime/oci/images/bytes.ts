@@ -8,7 +8,7 @@ export class ByteReader {
     this.#source = source[Symbol.asyncIterator]();
   }
 
-  /** Reads so many bytes; fewer at the end of the stream, undefined if nothing is left. */
+  /** Reads `length` bytes; fewer at the end of the stream, undefined if nothing is left. */
   async read(length: number): Promise<Buffer | undefined> {
     if (length === 0) return Buffer.alloc(0);
     const parts: Buffer[] = [];
@@ -36,7 +36,7 @@ export class ByteReader {
     return part;
   }
 
-  /** Skips so many bytes; false if the stream ends before. */
+  /** Skips `length` bytes; false if the stream ends before. */
   async skip(length: number): Promise<boolean> {
     for (let left = length; left > 0; ) {
       const part = await this.some(left);

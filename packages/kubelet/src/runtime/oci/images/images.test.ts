@@ -75,7 +75,7 @@ test("an image of another platform is refused with those that there are", async 
   );
 });
 
-test("what cannot be loaded is refused by its path, and leaves nothing", async (t) => {
+test("an archive that cannot be loaded is an error with its path, and leaves nothing", async (t) => {
   const at = folder(t);
   const image = testImage([[file("a")]]);
   const files = new Map(layoutFiles([{ image }]));
@@ -177,7 +177,7 @@ test("containers get roots of their own on shared layers", async (t) => {
   }
 });
 
-test("a layer that is not what its image says is refused and leaves no snapshot", async (t) => {
+test("a layer that cannot be unpacked is an error and leaves no snapshot", async (t) => {
   if (!root) return t.skip("oci: needs root");
   const at = folder(t);
   const evil = testImage([[file("ok")], [{ name: "x", type: "link", linkName: "../../etc/shadow" }]]);
@@ -270,7 +270,7 @@ test("several processes share one store", async (t) => {
   }
 });
 
-test("images say which containers of any agent use, and which cannot be fetched again", async (t) => {
+test("images are marked as used by containers of any agent, and as not fetchable", async (t) => {
   const at = folder(t);
   const registry = await testRegistry();
   t.after(() => registry.close());

@@ -25,7 +25,7 @@ test("references get the defaults of Docker Hub", () => {
   assert.equal(repositoryOf(parseReference("x/y:z")), "docker.io/x/y");
 });
 
-test("what is not a reference is refused with what is wrong", () => {
+test("an invalid reference is an error that names the invalid part", () => {
   const table: readonly (readonly [string, RegExp])[] = [
     ["", /empty/],
     ["a".repeat(64), /image ID/],

@@ -166,7 +166,7 @@ test("ports of the machine lead to a pod, until it is gone", async (t) => {
   await network.remove("next", namespace);
 });
 
-test("what a killed agent has left is taken up, or removed", async (t) => {
+test("a restarted agent adopts sandboxes that stay, and removes others", async (t) => {
   if (missing !== undefined) return t.skip(missing);
   const at = folder(t);
   const first = await open(at, "node");
@@ -203,7 +203,7 @@ test("a cluster whose folder is gone loses its bridge to the next that comes", a
   assert.ok(!alias.includes(gone), `${bridge} is still there`);
 });
 
-test("agents that come at once each get a network, and remove what is forsaken once", async (t) => {
+test("agents that start together each get a network, and remove an orphaned one once", async (t) => {
   if (missing !== undefined) return t.skip(missing);
   for (let round = 0; round < 3; round++) {
     const gone = mkdtempSync(join(tmpdir(), "dray-net-"));
@@ -222,7 +222,7 @@ test("agents that come at once each get a network, and remove what is forsaken o
   }
 });
 
-test("addresses come round late, and no two have the same", (t) => {
+test("addresses are unique and reused late", (t) => {
   const addresses = new Addresses(join(folder(t), "a.db"));
   t.after(() => addresses.close());
   addresses.setOctet(244);
