@@ -73,7 +73,7 @@ for (const one of cases) {
       }
     });
   } else {
-    test(`${one.file} ${one.message}: what it knows is read and written as Go does`, async () => {
+    test(`${one.file} ${one.message}: known fields are encoded and decoded as in Go`, async () => {
       const type = (await load(one.file))[one.message] as MessageType<object>;
       const bytes = Buffer.from(one.protobuf, "base64");
       const message = type.decode(bytes);

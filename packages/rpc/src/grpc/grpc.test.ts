@@ -103,7 +103,7 @@ test("a handler's error is code Unknown with its message, an RpcError keeps its 
   await server.close();
 });
 
-test("a deadline and a signal end a call, and the server hears of it", async () => {
+test("a deadline and a signal end a call, and cancel it on the server", async () => {
   const begun: string[] = [];
   const ended: string[] = [];
   const server = await serve("deadline.sock", {
@@ -174,7 +174,7 @@ test("a stream delivers each message, and leaving the loop ends it on the server
   await server.close();
 });
 
-test("a watched connection is seen to go and to come back", async () => {
+test("a watched connection reports its loss and its return", async () => {
   const path = join(folder, "watch.sock");
   let server = await serve("watch.sock");
   const channel = unixChannel(path);
@@ -195,7 +195,7 @@ test("a watched connection is seen to go and to come back", async () => {
   await server.close();
 });
 
-test("nobody at the socket: ready rejects in time, a call is Unavailable", async () => {
+test("a socket without a server: ready rejects in time, a call is Unavailable", async () => {
   const channel = unixChannel(join(folder, "nobody.sock"));
   await assert.rejects(channel.ready(200), { code: "DeadlineExceeded" });
   await assert.rejects(
@@ -289,7 +289,7 @@ test("health over TCP", async () => {
   await server.close();
 });
 
-test("what comes from the other side is bounded: messages by 4 MiB, as in Go, and the text of an error", async () => {
+test("received messages are limited to 4 MiB, as in Go, and the text of an error to 4096 characters", async () => {
   const long = "x".repeat(10_000);
   const server = await serve("limits.sock", {
     async nodePrepareResources({ claims }) {
@@ -317,7 +317,7 @@ test("what comes from the other side is bounded: messages by 4 MiB, as in Go, an
   await server.close(0);
 });
 
-test("a server and a channel that are told so exchange larger answers, up to their own limit", async () => {
+test("maxSendBytes and maxReceiveBytes allow larger responses, up to their value", async () => {
   const maxBytes = 16 << 20;
   let error = "x".repeat(15_000_000);
   const handlers: Handlers<typeof DRAPluginDefinition> = {

@@ -58,7 +58,7 @@ test("without room a pod waits with a reason, and goes when a pod goes", () =>
     assert.equal(await cluster.bound("second"), "n1");
   }));
 
-test("what no node has at all is told so, until a node comes that has it", () =>
+test("a pod with resources that no node has waits with the reason until a node has them", () =>
   onNodes(["n1"], async (cluster) => {
     await cluster.pod("p", asks({ cpu: "5", "example.com/thing": "1" }));
     assert.equal(

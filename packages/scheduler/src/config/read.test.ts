@@ -240,7 +240,7 @@ const bad: readonly (readonly [string, string])[] = [
   ],
 ];
 
-test("what is wrong is told with path, value and what would be accepted", () => {
+test("errors name the path, the value and the accepted values", () => {
   for (const [yaml, problem] of bad) assert.deepEqual(problems(yaml), [problem], yaml);
 });
 
@@ -354,7 +354,7 @@ test("a timeout of a feature that is off is an error, as upstream says", () => {
   );
 });
 
-test("another kind, and what is no object at all, are not read", () => {
+test("rejects another kind and a document that is not an object", () => {
   const reading = (document: unknown) => () => readSchedulerConfiguration(document, featuresOf());
   assert.throws(
     reading({ apiVersion: "kubescheduler.config.k8s.io/v1beta3", kind: "KubeSchedulerConfiguration" }),

@@ -72,7 +72,7 @@ test("a pod is bound when its device is attached, not before", () =>
       assert.ok(lines.includes(`scheduler_dra_bindingconditions_${name}${labels} 1`), lines.join("\n"));
   }));
 
-test("a device that cannot be attached is given up, and the pod is told why", () =>
+test("a device that cannot be attached is given up, and an event of the pod has the reason", () =>
   withAttachable(async (cluster) => {
     const before = (await cluster.get(ResourceClaim, "c")).status?.allocation;
     await report(cluster, "broken");

@@ -41,7 +41,7 @@ export function feasibleNodesToFind(percentage: number): (nodes: number) => numb
 export interface CycleOptions {
   /** Between 0 and 1: breaks ties between equally good nodes. */
   readonly random: () => number;
-  /** Number of feasible nodes that ends a search over so many nodes; `feasibleNodesToFind(0)` if absent. */
+  /** Number of feasible nodes that ends a search over `nodes`; `feasibleNodesToFind(0)` if absent. */
   readonly enough?: (nodes: number) => number;
   /** Extenders score, too: without scores of plugins more than one node is needed all the same. */
   readonly extended?: boolean;

@@ -96,7 +96,7 @@ test("an extender filters and scores by the names of nodes", () =>
     },
   ));
 
-test("an extender that keeps no nodes itself gets them whole, and its reasons are told", () =>
+test("an extender without a node cache receives whole nodes, and its reasons are reported", () =>
   extended(
     {
       filter: () => ({
@@ -191,7 +191,7 @@ test("an extender binds", async () => {
   });
 });
 
-test("an extender has a say about preemption", () =>
+test("an extender may restrict the nodes of preemption", () =>
   extended(
     {
       preempt: ({ NodeNameToMetaVictims }) => {
@@ -220,7 +220,7 @@ test("an extender has a say about preemption", () =>
     },
   ));
 
-test("what a node loses while the extender is asked counts", async () => {
+test("a node that is cordoned during the call of an extender is not feasible", async () => {
   let cluster: TestCluster | undefined;
   const filter: Verb = async ({ NodeNames }) => {
     await cluster!.client.resource(Node).patch({ name: "n1" }, "merge", { spec: { unschedulable: true } });

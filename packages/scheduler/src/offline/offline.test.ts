@@ -37,7 +37,7 @@ const pod = (name: string, cpu: string, more: object = {}): Pod =>
     spec: { containers: [{ name: "c", resources: { requests: { cpu } } }], ...more },
   });
 
-test("offline and running, a scheduler comes to the same: nodes, devices and what it says", async () => {
+test("an offline scheduler has the same nodes, devices and messages as a running one", async () => {
   await withCluster(async (cluster) => {
     // No two nodes are equally good for any of the pods: where they are, the running one takes any.
     for (const [name, cpu] of [
@@ -113,7 +113,7 @@ test("a node that comes later takes what no other took, and what is refused chan
   assert.deepEqual(await scheduler.schedule(pod("q", "4")), { type: "placed", node: "a" });
 });
 
-test("pods that ask for nothing go by what is left, others by what they make of the balance, too", async () => {
+test("pods without requests are scored by free resources, others by the balance, too", async () => {
   const onNode = (name: string, nodeName: string, requests: object): Pod => {
     const made = pod(name, "0", { nodeName });
     return { ...made, spec: { ...made.spec, containers: [{ name: "c", resources: { requests } }] } } as Pod;
@@ -181,7 +181,7 @@ test("devices that all nodes share run out for pods that are alike, wherever the
   assert.deepEqual(outcomes, ["placed", "placed", "refused"]);
 });
 
-test("pods that are alike land where each would land alone: nothing old is told of a node", async () => {
+test("equal pods are placed as without memoized results", async () => {
   const nodes = ["a", "b", "c", "d", "e"];
   const avoids = {
     affinity: {
@@ -296,7 +296,7 @@ test("a preview says the same as a decision, and takes nothing", async () => {
   );
 });
 
-test("numbers beyond 2^53 in a claim are no obstacle", async () => {
+test("schedules a claim with numbers beyond 2^53", async () => {
   const toleration = { operator: "Exists", effect: "NoExecute", tolerationSeconds: 2n ** 62n };
   const odd = partial<ResourceClaim>({
     ...claim("odd", 1),

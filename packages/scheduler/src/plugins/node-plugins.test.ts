@@ -204,7 +204,7 @@ test("NodePorts: the same port and protocol on the same address, where 0.0.0.0 i
   assert.deepEqual(filter(nodePorts, taking(port(80)), [beside(init)]), { n: "" });
 });
 
-test("NodePorts: what two pods take is free when both are gone", () => {
+test("NodePorts: a port of two pods is free when both are gone", () => {
   const pods = ["a", "b"].map((name) =>
     podOf({ name, spec: { containers: [{ name: "c", image: "i", ports: [{ hostPort: 80 }] }] } }),
   );
@@ -215,7 +215,7 @@ test("NodePorts: what two pods take is free when both are gone", () => {
   assert.deepEqual(filter(nodePorts, pods[0]!, [node]), { n: "" });
 });
 
-test("NodeDeclaredFeatures: what the spec needs, the node must declare (KEP-5328)", () => {
+test("NodeDeclaredFeatures: the node must declare the features that the spec needs (KEP-5328)", () => {
   const plugin = nodeDeclaredFeatures(featuresOf());
   const restartPolicyRules = [{ action: "RestartAllContainers", exitCodes: { operator: "In", values: [1] } }];
   const pod = podOf({ spec: { containers: [{ name: "c", image: "i", restartPolicyRules }] } });

@@ -11,7 +11,7 @@ const options = {
   runtimeConfig: { "scheduling.k8s.io/v1beta1": true },
 };
 
-/** Nodes n1, n2, ... with so many devices each, class `gpu` and a scheduler. */
+/** Nodes n1, n2, ... with `devices` on each, class `gpu` and a scheduler. */
 const withGroups = (devices: readonly number[], run: (cluster: TestCluster) => Promise<void>) =>
   withCluster(async (cluster) => {
     await cluster.gpuClass();
@@ -43,7 +43,7 @@ const condition = (cluster: TestCluster, wanted: "True" | "False"): Promise<stri
 const nodesOf = async (cluster: TestCluster): Promise<(string | undefined)[]> =>
   (await cluster.list(Pod)).map(({ spec }) => spec.nodeName);
 
-test("pods wait without a word until the group exists and has its minimum", () =>
+test("pods wait without an event until the group exists and has its minimum", () =>
   withGroups([0], async (cluster) => {
     await member(cluster, "a");
     await member(cluster, "b");
@@ -71,7 +71,7 @@ test("a smaller minimum lets the pods go that are there", () =>
     assert.equal(await cluster.bound("a"), "n1");
   }));
 
-test("a gang of which too few fit takes nothing, and tells why; what comes later lets all of it go", () =>
+test("a gang below its minCount takes nothing and reports why; a new node lets all of it run", () =>
   withGroups([1, 1], async (cluster) => {
     await group(cluster, 3);
     for (const name of ["a", "b", "c"]) {
@@ -287,7 +287,7 @@ test("pods of other priority than their group are an error of the group", () =>
     assert.equal(await condition(cluster, "False"), `SchedulerError ${text}`);
   }));
 
-test("others have their turns while the selectors of a group's claims are evaluated", () =>
+test("selectors of a group's claims do not block the event loop", () =>
   withGroups([0], async (cluster) => {
     const devices = Array.from({ length: 30 }, (_, i) => ({
       name: `gpu-${i}`,

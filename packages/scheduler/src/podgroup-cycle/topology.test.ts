@@ -70,7 +70,7 @@ test("all pods of a gang land in one rack, though there are better nodes elsewhe
     assert.deepEqual(await racksOf(cluster, ["c"]), ["r3"]);
   }));
 
-test("where no rack takes the gang, that is told of the first one, and nothing is held", () =>
+test("a gang that fits into no rack reports the status of the first one, and holds nothing", () =>
   withRacks([1, 1], async (cluster) => {
     await group(cluster, 2);
     await members(cluster, ["a", "b"], () => asks("3"));

@@ -75,7 +75,7 @@ const nominated = (cluster: TestCluster, name: string): Promise<string> =>
     async () => (await cluster.get(Pod, name)).status?.nominatedNodeName,
   );
 
-/** The names of the pods that are being deleted, when there are so many. */
+/** Waits until `count` pods are being deleted, and returns their names. */
 const leaving = (cluster: TestCluster, count: number): Promise<string[]> =>
   cluster.until(`${count} pods leave`, async () => {
     const names = (await cluster.list(Pod)).flatMap(({ metadata }) =>
@@ -152,7 +152,7 @@ test("only as much leaves as the gang needs, the least important first", () =>
     await leaving(cluster, 0);
   }));
 
-test("nobody leaves for a gang that does not fit without all of them either", () =>
+test("no victims for a gang that would not fit without all of them", () =>
   withNodes(2, async (cluster) => {
     await cluster.scheduler();
     for (const name of ["v1", "v2"]) {
@@ -203,7 +203,7 @@ test("preemptionPolicy Never of a pod rules preemption out for its group", () =>
     assert.deepEqual(await leaving(cluster, 0), []);
   }));
 
-test("nobody else leaves as long as those leave that were preempted for the gang", () =>
+test("no further victims while the victims of the gang terminate", () =>
   withNodes(2, async (cluster) => {
     await cluster.scheduler();
     for (const name of ["v1", "v2", "v3", "v4"]) {
@@ -227,7 +227,7 @@ test("nobody else leaves as long as those leave that were preempted for the gang
     await leaving(cluster, 2);
   }));
 
-test("what a budget protects leaves last; of a whole group one protected pod is enough", () =>
+test("pods with a disruption budget are preempted last, and whole groups with one such pod", () =>
   withNodes(1, async (cluster) => {
     await cluster.scheduler();
     await gang(cluster, "guarded", 2, "low", { disruptionMode: { all: {} } });
@@ -248,7 +248,7 @@ test("what a budget protects leaves last; of a whole group one protected pod is 
     assert.deepEqual(await leaving(cluster, 1), ["free"]);
   }));
 
-test("devices are not preempted: what the victims' claims hold is not free for a gang", () =>
+test("devices are not preempted: devices of the victims' claims are not free for a gang", () =>
   withNodes(1, async (cluster) => {
     await cluster.slice("n1", 2);
     await cluster.gpuClass();

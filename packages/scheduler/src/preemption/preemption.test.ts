@@ -33,7 +33,7 @@ const nominated = (cluster: TestCluster, name: string): Promise<string> =>
 const ends = (cluster: TestCluster, name: string): Promise<unknown> =>
   cluster.client.resource(Pod).delete({ namespace: "d", name }, { gracePeriodSeconds: 0 });
 
-test("a pod of lower priority leaves gracefully, and the room is kept for the one it left for", () =>
+test("a pod of lower priority terminates gracefully, and its room is kept for the preemptor", () =>
   withClasses(async (cluster) => {
     await cluster.node("n1");
     await cluster.scheduler();
@@ -66,7 +66,7 @@ test("a pod of lower priority leaves gracefully, and the room is kept for the on
     assert.equal((await cluster.get(Pod, "latecomer")).spec.nodeName, undefined);
   }));
 
-test("before 1.37 the room that preemption makes is not told", () =>
+test("before 1.37 the message does not mention preemption", () =>
   withClasses(async (cluster) => {
     await cluster.node("n1");
     await cluster.scheduler(undefined, { features: featuresOf("1.36") });
@@ -92,7 +92,7 @@ test("a pod that must not preempt waits, and says so", () =>
     assert.equal((await cluster.get(Pod, "running")).metadata.deletionTimestamp, undefined);
   }));
 
-test("nobody else is preempted while the victims take their time", () =>
+test("no further victims while the victims terminate", () =>
   withClasses(async (cluster) => {
     await cluster.node("n1");
     await cluster.scheduler();

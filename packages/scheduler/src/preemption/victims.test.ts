@@ -82,7 +82,7 @@ test("as few and as unimportant pods as possible leave", () => {
   assert.deepEqual(victimsOf(high(4), node), { names: ["low", "lower", "old", "young"], violations: 0 });
 });
 
-test("pods of the same or a higher priority stay, and what does not fit without the others is told", () => {
+test("pods of the same or a higher priority stay; the reasons are those without the others", () => {
   const node = nodeOf(4, [podOf("same", { priority: 5, cpu: 3 }), podOf("low", { cpu: 1 })]);
   assert.deepEqual(victimsOf(podOf("high", { priority: 5, cpu: 2 }), node), ["Insufficient cpu"]);
   assert.deepEqual(victimsOf(podOf("lowest", { priority: 0 }), node), [
@@ -123,7 +123,7 @@ test("pods that a budget protects leave last", () => {
   });
 });
 
-test("what plugins have counted in PreFilter follows the trial, and is not changed by it", () => {
+test("counts of PreFilter plugins follow the trial, and are unchanged after it", () => {
   const state = new Map<string, unknown>([["Count", { pods: 2, clone: clonedCount }]]);
   const counts: Plugin = {
     name: "Count",

@@ -159,7 +159,7 @@ test("Permit holds a pod back until it is allowed", () =>
     assert.equal(await cluster.bound("p"), "n1");
   }));
 
-test("a pod that nobody allows in time is rejected, and gives its room back", () =>
+test("a pod that is not allowed in time is rejected and releases its room", () =>
   withCluster(async (cluster) => {
     await cluster.node("n1");
     const { plugins, handle } = holding(5_000);
@@ -175,7 +175,7 @@ test("a pod that nobody allows in time is rejected, and gives its room back", ()
     assert.equal(uid, (await cluster.get(Pod, "q")).metadata.uid);
   }));
 
-test("a pod that is deleted while Permit holds it back gives its room back", () =>
+test("a pod that is deleted while Permit holds it back releases its room", () =>
   withCluster(async (cluster) => {
     await cluster.node("n1");
     const { plugins, handle } = holding(3_600_000);

@@ -231,7 +231,7 @@ test("the QueueSort plugin of the profile decides about the order", () => {
   assert.deepEqual([next(queue), next(queue), next(queue)], ["c", "b", "a"]);
 });
 
-test("what a rejected pod gives back wakes others, not itself", () => {
+test("resources that a rejected pod releases wake others, not the pod itself", () => {
   const released: Plugin = { name: "WantsNode", mayHelp: (_pod, { kind }) => kind === "released" };
   const points = extensionPoints([released]);
   const clock = fakeClock();

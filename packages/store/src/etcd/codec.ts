@@ -29,7 +29,7 @@ export type Given<T> = T extends readonly (infer Item)[]
 /** A message that can be a field of another. `encode` leaves out what is not given. */
 export interface Message<T> extends Kind<T | undefined> {
   encode(value: Given<T>): Buffer;
-  /** Unknown fields are skipped; throws on bytes that are no message. */
+  /** Unknown fields are skipped; throws on malformed bytes. */
   decode(bytes: Uint8Array): T;
 }
 

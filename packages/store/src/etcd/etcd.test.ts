@@ -40,7 +40,7 @@ if (withoutEtcd !== undefined) {
     await other.close();
   });
 
-  test("etcd: an end that nobody listens on is passed over for one that answers", async () => {
+  test("etcd: skips an endpoint that refuses connections", async () => {
     const store = etcdStore({ endpoints: ["http://127.0.0.1:1", etcd.url] }, fakeClock());
     assert.ok((await store.txn([], [{ type: "put", key: "/two/a", value: "1" }])).succeeded);
     await store.close();

@@ -113,7 +113,7 @@ test("sqlite: a store that begins on a full disk says so", { skip: withoutMounts
   );
 });
 
-test("sqlite: a damaged file is named when it is opened, or else when what is damaged is read", async (t) => {
+test("sqlite: a damaged file is named when it is opened, or when the damaged part is read", async (t) => {
   const path = newFile(t);
   await written(path);
   const whole = `${path}.whole`;
@@ -140,7 +140,7 @@ test("sqlite: a damaged file is named when it is opened, or else when what is da
   }
 });
 
-test("sqlite: a file that is damaged during a run is named by those who meet the damage", async (t) => {
+test("sqlite: errors of reads and writes name a file that is damaged during a run", async (t) => {
   const path = newFile(t);
   await written(path);
   const store = open(path);
@@ -169,7 +169,7 @@ test("sqlite: expiry outlives a file that cannot be read, and goes on later", as
   await store.close();
 });
 
-test("sqlite: what stands at the path and cannot be used is named", async (t) => {
+test("sqlite: an unusable file or folder at the path is named", async (t) => {
   const path = newFile(t);
   mkdirSync(path);
   assert.throws(() => open(path), names("notOpened", path));
@@ -239,7 +239,7 @@ test("sqlite: a file that is removed or replaced during a run takes no more writ
   }
 });
 
-test("sqlite: after a sync that failed nothing is acknowledged that is only in the log", async (t) => {
+test("sqlite: after a failed sync no write is acknowledged that is only in the log", async (t) => {
   const path = newFile(t);
   let failing = false;
   const sync: Sync = (descriptor, done) => {

@@ -45,7 +45,7 @@ test("sqlite: entries that ran out while the store was closed go when it opens",
   await second.close();
 });
 
-test("sqlite: nobody sees a write before it is acknowledged, and what comes meanwhile is kept in order", async () => {
+test("sqlite: a write is visible only once acknowledged, and pending writes keep their order", async () => {
   const store = sqliteStore(newFile(), fakeClock());
   let acknowledged = 0;
   const writes: Promise<number>[] = [];
@@ -72,7 +72,7 @@ test("sqlite: nobody sees a write before it is acknowledged, and what comes mean
   assert.equal((await last).revision, revisions.at(-1)! + 1);
 });
 
-test("sqlite: a log that cannot be put on the disk is an error of those who wait for it", async () => {
+test("sqlite: a failed sync of the log rejects its waiters", async () => {
   const log = new LogSync("/nonexistent/file.db");
   const failed = await new Promise<Error | null>((resolve) => log.start(resolve));
   assert.match(String(failed), /ENOENT/);
@@ -88,7 +88,7 @@ test("sqlite: a file has one owner at a time", async () => {
   await sqliteStore(file, fakeClock()).close();
 });
 
-test("sqlite: a file that is no store of ours is refused and left alone", () => {
+test("sqlite: rejects a file that is not a store of Dray, and leaves it unchanged", () => {
   const file = newFile();
   const other = new DatabaseSync(file);
   other.exec("CREATE TABLE theirs (x)");
@@ -99,7 +99,7 @@ test("sqlite: a file that is no store of ours is refused and left alone", () => 
   assert.throws(() => sqliteStore(text, fakeClock()));
 });
 
-test("sqlite: a file of a newer Dray is refused and left alone", async () => {
+test("sqlite: rejects a file of a newer Dray, and leaves it unchanged", async () => {
   const file = newFile();
   await sqliteStore(file, fakeClock()).close();
   const newer = new DatabaseSync(file);
@@ -110,7 +110,7 @@ test("sqlite: a file of a newer Dray is refused and left alone", async () => {
   });
 });
 
-test("sqlite: what was acknowledged survives SIGKILL", { timeout: 60_000 }, async () => {
+test("sqlite: acknowledged writes survive SIGKILL", { timeout: 60_000 }, async () => {
   const file = newFile();
   const script = `
     import { sqliteStore } from "@dray/store";

@@ -9,10 +9,7 @@ const historyPage = 1_000;
 export interface History {
   /** Revisions up to this one are forgotten. */
   readonly compacted: number;
-  /**
-   * Events with a revision above `from`; at least `limit` of them where there are so many, never half a
-   * revision.
-   */
+  /** Events with a revision above `from`: whole revisions, at least `limit` events if available. */
   eventsAfter(prefix: string, from: number, limit: number): readonly StoreEvent[];
 }
 

@@ -21,7 +21,7 @@ test("the first protocol of the client's that the server speaks is chosen", () =
   assert.match((chosen(" , ") as { message: string }).message, /but no valid protocols$/);
 });
 
-test("what the error stream says is read as client-go reads it", () => {
+test("parses the error stream as client-go does", () => {
   const v4 = "v4.channel.k8s.io";
   const read = (text: string, protocol = v4) => outcomeOf(Buffer.from(text), protocol);
   assert.deepEqual(outcomeOf(statusBytes(success, v4), v4), { type: "success" });

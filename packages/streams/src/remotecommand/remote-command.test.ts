@@ -22,7 +22,7 @@ import { sockets } from "../testing/sockets.ts";
 
 const all = { stdin: true, stdout: true, stderr: true, tty: false };
 
-test("over SPDY a command has its streams, and its end is told last", async (t) => {
+test("over SPDY a command has its streams, and its exit code comes last", async (t) => {
   for (const protocol of ["v4.channel.k8s.io", "v2.channel.k8s.io"]) {
     const { near, far, close } = await sockets();
     t.after(close);
@@ -153,7 +153,7 @@ test("over WebSocket the first byte is the channel; base64 where the protocol sa
   assert.deepEqual((await messages(unnamed)).slice(0, 2), ["1", "1WORDS"]);
 });
 
-test("over WebSocket v5 a channel can be closed; what makes no sense ends the connection or is passed over", async (t) => {
+test("over WebSocket v5 a channel can be closed; invalid messages end the connection or are ignored", async (t) => {
   const connect = await webSockets(t, all, ["v5.channel.k8s.io"], async ({ stdin, stdout, finish }) => {
     stdout!.write(await text(stdin!));
     await finish(success);
@@ -177,7 +177,7 @@ test("over WebSocket v5 a channel can be closed; what makes no sense ends the co
   assert.equal(error, 403);
 });
 
-test("a WebSocket client whose input nobody reads is held up", async (t) => {
+test("unread input of a WebSocket client causes back-pressure", async (t) => {
   let command: RemoteCommand | undefined;
   const connect = await webSockets(t, all, ["v5.channel.k8s.io"], async (served) => {
     command = served;

@@ -86,7 +86,7 @@ const readers: Readonly<Record<string, (socket: Duplex) => Promise<void>>> = {
 };
 
 for (const [name, reader] of Object.entries(readers)) {
-  test(`${name}: whatever comes over a connection, nothing is thrown, and with it all ends`, async () => {
+  test(`${name}: random frames do not throw, and the session ends with its connection`, async () => {
     const property = fc.asyncProperty(
       frames,
       changes,

@@ -76,7 +76,7 @@ test("destroy resets: the other side reads the end, and cannot write any more", 
   close();
 });
 
-test("a stream that is refused is an error of who opens it, and harms no other", async () => {
+test("createStream rejects a refused stream; other streams go on", async () => {
   const { client, close } = await sessions((stream) => {
     if (stream.headers["bad"]) throw new Error("no");
     stream.pipe(stream);
@@ -94,7 +94,7 @@ test("pings are answered", async () => {
   close();
 });
 
-test("a stream that nobody reads holds up its connection, not the memory", async () => {
+test("an unread stream causes back-pressure on its connection instead of filling memory", async () => {
   let theirs: SpdyStream | undefined;
   const { client, far, close } = await sessions((stream) => {
     theirs = stream;
@@ -134,7 +134,7 @@ test("when a connection breaks, streams end after what has come, and sessions ar
   close();
 });
 
-test("close lets arrive what was written", async () => {
+test("close delivers written data", async () => {
   const { client, server, close } = await sessions((stream) => {
     stream.end(Buffer.alloc(1_000_000), () => server.close());
   });
@@ -194,7 +194,7 @@ function compressed(blocks: readonly Buffer[]): Buffer {
   return Buffer.concat([head, ...parts]);
 }
 
-test("what is not SPDY/3.1 ends the connection, without harm", async () => {
+test("malformed SPDY/3.1 ends the connection without throwing", async () => {
   const bomb = deflateSync(Buffer.alloc(50_000_000), { dictionary: headerDictionary });
   const attacks: readonly Buffer[] = [
     hex("8003 0001 00ffffff"),
@@ -221,7 +221,7 @@ test("what is not SPDY/3.1 ends the connection, without harm", async () => {
   }
 });
 
-test("frames that make no sense to a session are passed over", async () => {
+test("ignores frames of unknown streams and unused types", async () => {
   const { near, session, close } = await hostile();
   const frames = [
     // SETTINGS, WINDOW_UPDATE, data, reset and reply of streams that are not open.
@@ -247,7 +247,7 @@ test("frames that make no sense to a session are passed over", async () => {
   close();
 });
 
-test("who sends pings and takes no answers is not read any more", async () => {
+test("a peer that sends pings without reading responses causes back-pressure", async () => {
   const { near, far, close } = await (async () => {
     const pair = await sockets();
     spdySession(pair.far, "server", { onStream: () => {} });

@@ -4,7 +4,7 @@ import { Event } from "@dray/api/core/v1";
 import { ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { type TestCluster, uses, withCluster } from "../../testing/cluster.ts";
 
-/** Nodes n1, n2, ... with so many devices each, and class `gpu`. */
+/** Nodes n1, n2, ... with `devices` on each, and class `gpu`. */
 async function withDevices(devices: number[], run: (cluster: TestCluster) => Promise<void>): Promise<void> {
   await withCluster(async (cluster) => {
     await cluster.gpuClass();
@@ -20,7 +20,7 @@ const refusal = (nodes: number, reasons: string): string =>
   `0/${nodes} nodes are available: ${reasons}. preemption: 0/${nodes} nodes are available: ` +
   `${nodes} Preemption is not helpful for scheduling.`;
 
-test("a claim that no node can serve is told in the words of kube-scheduler", () =>
+test("a claim that no node can serve has the message of kube-scheduler, and the cause", () =>
   withDevices([1, 0], async (cluster) => {
     await cluster.node("tainted", { spec: { taints: [{ key: "k", effect: "NoSchedule" }] } });
     await cluster.scheduler();
@@ -37,7 +37,7 @@ test("a claim that no node can serve is told in the words of kube-scheduler", ()
     assert.equal(await cluster.bound("p"), "n2");
   }));
 
-test("each of several pods that are alike is told the cause", () =>
+test("each of several equal pods has the cause in its event", () =>
   withDevices([1], async (cluster) => {
     await cluster.scheduler();
     const names = ["a", "b", "c"];
@@ -53,7 +53,7 @@ test("each of several pods that are alike is told the cause", () =>
     }
   }));
 
-test("a cause is told once, as long as the words of kube-scheduler are the same", () =>
+test("a new cause alone makes no new event", () =>
   withDevices([1, 0], async (cluster) => {
     await cluster.scheduler();
     await cluster.claim("c", { exactly: { deviceClassName: "gpu", count: 3 } });
@@ -84,7 +84,7 @@ test("a pod waits for its class", () =>
     assert.equal(await cluster.bound("p"), "n1");
   }));
 
-test("a pod waits for its claim without a word", () =>
+test("a pod waits for its claim without an event", () =>
   withDevices([1], async (cluster) => {
     await cluster.scheduler();
     await cluster.pod("p", uses("c"));
@@ -139,7 +139,7 @@ test("an error of a selector comes before a claim that the node cannot use", () 
     assert.deepEqual((await cluster.get(ResourceClaim, "idle")).status?.allocation, allocation);
   }));
 
-test("others have their turns while costly selectors are evaluated", () =>
+test("costly selectors do not block the event loop", () =>
   withDevices([], async (cluster) => {
     await cluster.node("n1");
     const devices = Array.from({ length: 100 }, (_, i) => ({

@@ -4,7 +4,7 @@ import { Node, Pod } from "@dray/api/core/v1";
 import { ResourceClaim } from "@dray/api/resource/v1";
 import { devicesOf, type TestCluster, uses, withCluster } from "../../testing/cluster.ts";
 
-/** Nodes n1, n2, ... with so many devices each, and class `gpu`. */
+/** Nodes n1, n2, ... with `devices` on each, and class `gpu`. */
 async function withDevices(devices: number[], run: (cluster: TestCluster) => Promise<void>): Promise<void> {
   await withCluster(async (cluster) => {
     await cluster.gpuClass();
@@ -166,7 +166,7 @@ test("an allocation that somebody uses stays where it is", () =>
     assert.deepEqual(await cluster.get(ResourceClaim, "c"), allocated);
   }));
 
-test("a node that cannot serve other claims of the pod is no reason to free one", () =>
+test("an allocation is not freed for a node that cannot serve other claims of the pod", () =>
   withDevices([1, 0], async (cluster) => {
     await cluster.scheduler();
     await cluster.claim("c");
@@ -250,7 +250,7 @@ test("a claim that is deallocated before its pod is bound does not count", () =>
     assert.deepEqual((await inUse(cluster)).bound, ["gpu.example.com/n1/gpu-0"]);
   }));
 
-test("what was allocated for a pod that was not bound is used by the next scheduler", () =>
+test("the next scheduler uses the allocation of a pod that was not bound", () =>
   withDevices([1, 1, 1], async (cluster) => {
     const { beforeAnswers, kill } = await cluster.scheduler();
     // It dies when the claim is written and the pod is not bound.
@@ -297,7 +297,7 @@ test("a device that another scheduler gives away in the same moment is given up"
     assert.equal(await cluster.bound("p"), "n1");
   }));
 
-test("a device that was written for a claim is not given away before the watch has told of it", () =>
+test("a device that was written for a claim stays reserved until the watch reports the claim", () =>
   withDevices([2], async (cluster) => {
     const { beforeAnswers, holdClaims } = await cluster.scheduler();
     for (const name of ["c1", "c2", "c3"]) await cluster.claim(name);

@@ -24,7 +24,7 @@ const classOf = (name: string, extendedResourceName = resource): object => ({
   spec: { extendedResourceName, selectors: [{ cel: { expression: "true" } }] },
 });
 
-/** Nodes n1, n2, ... with so many devices each, a class that serves the resource, and a scheduler. */
+/** Nodes n1, n2, ... with `devices` on each, a class that serves the resource, and a scheduler. */
 async function withDevices(
   devices: readonly number[],
   run: (cluster: TestCluster, scheduler: Scheduler) => Promise<void>,
@@ -104,7 +104,7 @@ test("a pod waits for the class, whose own name is a resource too", () =>
     assert.equal(await cluster.bound("p"), "n1");
   }));
 
-test("what a device plugin offers on a node is counted there, and no claim is made", () =>
+test("a resource of a device plugin is counted on its node, without a claim", () =>
   withDevices([0], async (cluster) => {
     await cluster.node("plugin", { allocatable: { [resource]: "1" } });
     await cluster.pod("p", { containers: [container("c", asks(1))] });

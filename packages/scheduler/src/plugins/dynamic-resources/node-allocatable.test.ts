@@ -20,7 +20,7 @@ const devices: Readonly<Record<string, object>> = {
     cpu: { mapping: { deviceMultiplier: "2" } },
     memory: { overhead: { perPod: "1Gi", perContainer: "512Mi" } },
   },
-  // A share of a device is so much memory, half of it from huge pages.
+  // Memory of the size of the share, half of it from huge pages.
   memory: {
     memory: { mapping: { capacityKey: "size" } },
     "hugepages-2Mi": { mapping: { capacityKey: "size", capacityMultiplier: "500m" } },
@@ -110,7 +110,7 @@ test("a limit grows with the claims where there is one, and for huge pages alway
   );
 });
 
-test("what does not fit says what is insufficient, and whether another pod's end would help", () => {
+test("a shortage names the insufficient resources, and whether another pod's end would help", () => {
   const node = { metadata: { name: "n" }, spec: {}, status: { allocatable: { cpu: "4", memory: "2Gi" } } };
   const info = new NodeInfo(partial<Node>(node), "1.37");
   const shortage = (one: Pod, ...claims: AllocatedClaim[]): unknown =>
@@ -128,7 +128,7 @@ test("what does not fit says what is insufficient, and whether another pod's end
   });
 });
 
-test("what a pod sets for all its containers has to cover them with their claims", () => {
+test("pod-level requests and limits must cover the containers with their claims", () => {
   const node = { metadata: { name: "n" }, spec: {}, status: { allocatable: { cpu: "40", memory: "20Gi" } } };
   const info = new NodeInfo(partial<Node>(node), "1.37");
   const refused = (resources: object, limits: object = {}): unknown => {

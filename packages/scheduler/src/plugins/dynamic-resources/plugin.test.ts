@@ -89,7 +89,7 @@ test("the score counts claims that are allocated already", () => {
   assert.equal(plugin.score(state, pod, node), 8 + 6);
 });
 
-test("a claim whose devices need no calls on their node is only for nodes that know of that", () => {
+test("a claim whose devices skip calls of the kubelet needs a node that declares the feature", () => {
   const { plugin, claim } = made();
   const results = [{ request: "r", driver, pool: "x", device: "y", skipNodeOperations: ["Prepare"] }];
   claim("c", { exactly: { deviceClassName: "gpu" } }, { allocation: { devices: { results } } });
@@ -124,7 +124,7 @@ test("a search that takes too long ends the attempt; before 1.36 it rejects the 
   assert.deepEqual(searched(featuresOf("1.37", off)), ["cannot allocate all claims"]);
 });
 
-test("a request of a kind that is off or unknown keeps the pod waiting, with the reason", () => {
+test("a request of a disabled or unknown kind keeps the pod waiting, with the reason", () => {
   const rejected = (request: object, features?: Features): unknown => {
     const { plugin, claim } = made(features);
     claim("c", request);
@@ -185,7 +185,7 @@ test("a node helps when it comes, or with other labels or more to give", () => {
   assert.equal(helps("update", node({}, { unschedulable: false }), node({}, { unschedulable: true })), false);
 });
 
-test("a claim that stands for resources of its node is for one pod; what it takes there is counted", () => {
+test("a claim for node allocatable resources is for one pod, and counts on its node", () => {
   const gate = new Map([["DRANodeAllocatableResources", true]]);
   const { plugin, slice, claim } = made(featuresOf("1.37", gate));
   const cores = { cpu: { mapping: { deviceMultiplier: "2" } } };

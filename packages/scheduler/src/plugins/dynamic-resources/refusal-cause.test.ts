@@ -75,7 +75,7 @@ const device = (name: string, gpu = true, more: Partial<Device> = {}): Device =>
   ...more,
 });
 
-test("the node that lacks least is told, with what became of its devices, and nobody's name", () => {
+test("the cause names the node that lacks least and what ruled out its devices, without other claims", () => {
   const results = ["a", "b"].map((name) => ({
     request: "r",
     driver: "gpu.example.com",
@@ -104,7 +104,7 @@ test("the node that lacks least is told, with what became of its devices, and no
   );
 });
 
-test("a node that could serve the claims by now says nothing", () => {
+test("a node that can serve the claims meanwhile has no cause", () => {
   assert.equal(
     causeOf(allocatorWith({ n: [device("a")] }), [{ node: node("n"), claims: [claim("c")] }]),
     undefined,

@@ -26,7 +26,7 @@ test("pods of a node are counted again only after it has changed", () => {
   assert.deepEqual([counts(undefined), tests], [[2, 2], 11]);
 });
 
-test("counts of nodes that are gone, and of tests that nobody asks for, are forgotten", () => {
+test("evicts counts of removed nodes and of unused tests", () => {
   const counter = new PodCounter();
   let tests = 0;
   const any = (): boolean => {

@@ -21,7 +21,7 @@ const nodes = [
 const pod = asking({ cpu: "3", memory: "5000" });
 
 /** Upstream: noderesources/balanced_allocation.go, balancedResourceScorer, of 1.36 and later, and of 1.35 */
-test("what the pod makes of the balance; until 1.35 the balance with it", () => {
+test("scores the change of the balance by the pod; until 1.35 the balance with the pod", () => {
   // 50 + (50 + 87 - 100) / 2 and 50 + (50 + 100 - 80) / 2
   assert.deepEqual(scores(newest, pod, nodes), { even: 68, mends: 85 });
   const old = nodeResourcesBalancedAllocation({ resources }, "1.35");

@@ -227,7 +227,7 @@ test("PreBind asks for the volume, and waits until it is bound", async () => {
   assert.deepEqual(filter(plugin, using("c"), nodes), { a: nodeConflict, b: "" });
 });
 
-test("what was assumed of a claim is forgotten once its volume is bound", async () => {
+test("the assumption about a claim is dropped once its volume is bound", async () => {
   const { storage, plugin, nodes, writer } = setUp();
   storage.addClass("any").addClaim("c", { storageClassName: "any" });
   const before = storage.claims.get("c")!;
