@@ -139,7 +139,7 @@ async function claimToRunning(client: Client): Promise<number[]> {
   return times;
 }
 
-/** Starts so many clusters, and gives a table in Markdown. */
+/** Starts clusters in `rounds`, and returns a table in Markdown. */
 export async function clusterBench(rounds = 3): Promise<string> {
   const first: number[] = [];
   const second: number[] = [];

@@ -10,7 +10,7 @@ export const rules: Readonly<Record<string, Rule>> = {
   "protobuf-message": ({ question }, { actual }) =>
     /google\.protobuf\.\w+\s*\{/.test(question) &&
     /(undeclared reference to|ERROR: .*:) 'google\.protobuf\.\w+'/.test(actual),
-  /** A text with a macro in it is no expression for both, and the first error is at another place. */
+  /** Both reject a text with a macro, but the first error is at another place. */
   "syntax-recovery": ({ question }, { kind, actual }) =>
     kind === "syntax error" && actual !== "" && macro.test(question),
   /**

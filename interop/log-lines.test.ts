@@ -43,7 +43,7 @@ test("a patch in an error is one name, whatever is quoted in it", () => {
   );
 });
 
-test("what went wrong is kept", () => {
+test("the messages of errors are kept", () => {
   const line = `${head} a.go:1] "Unhandled" err="interop-0/interop-app failed with: \\"interop-app-1\\" is forbidden: terminated"`;
   assert.match(normalise(line) ?? "", /failed with: \\"NAME\\" is forbidden: terminated/);
   const refused = (resource: string) =>
@@ -60,7 +60,7 @@ test("a line that informs counts only if it carries an error", () => {
   assert.equal(normalise("goroutine 1 [running]:"), undefined);
 });
 
-test("a kind that only one side has is told with its count", () => {
+test("reports kinds of only one side with their counts", () => {
   const line = (text: string) => `${head} a.go:1] ${text}\n`;
   const ours = failures(line("seldom") + line("often") + line("often") + line("both"));
   const theirs = failures(line("both") + line("other"));

@@ -15,7 +15,7 @@ const result = (side: "dray" | "peer", log: string, more: Partial<SideResult> = 
   ...more,
 });
 
-test("a line that only Dray brings fails the run, and is told", () => {
+test("a line of Dray alone fails the run, and is reported", () => {
   const { text, passed } = verdict(
     [result("peer", line("a")), result("dray", line("a") + line("b"))],
     new Map(),
@@ -24,14 +24,14 @@ test("a line that only Dray brings fails the run, and is told", () => {
   assert.match(text, /only on dray: kube-scheduler: 1 x E a\.go\] b/);
 });
 
-test("a line that kube-apiserver brings in the same run or has brought before is no difference", () => {
+test("a line that kube-apiserver logs in the same run or logged before is not a difference", () => {
   const known = new Map([["kube-scheduler", ["E a.go] b"]]]);
   const results = [result("peer", line("a")), result("dray", line("a") + line("b"))];
   assert.equal(verdict(results, known).passed, true);
   assert.equal(verdict(results.slice(1), known).passed, false);
 });
 
-test("a scenario that fails, on either side, and a node that is refused something fail the run", () => {
+test("a failed scenario on either side and a rejected request of a node fail the run", () => {
   const bad = { outcomes: [{ name: "one", seconds: 1, failure: "no" }] };
   assert.equal(verdict([result("peer", ""), result("dray", "", bad)], new Map()).passed, false);
   assert.equal(verdict([result("peer", "", bad), result("dray", "")], new Map()).passed, false);

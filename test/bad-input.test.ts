@@ -237,7 +237,7 @@ test("a service account without permission is forbidden by name", async () => {
   });
 });
 
-test("what is not there is 404, and what has another version is 409", async () => {
+test("a missing object is 404, and a conflict of versions or names is 409", async () => {
   isStatus(
     await call("GET", `${claims}/nosuch`),
     404,

@@ -58,7 +58,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-test("a program is bundled once, and does what its source does", async () => {
+test("a program is bundled once, and behaves as its source", async () => {
   const first = await program();
   assert.ok(first.startsWith(folder), first);
   assert.equal(output(first), "one");
@@ -84,7 +84,7 @@ test("a change of a source, of the dependencies or of the bundle is noticed", as
   assert.equal(output(await program()), "two");
 });
 
-test("what runs goes on with the files it began with, for a day; a package has only those of the newest", async () => {
+test("a running program keeps the files of its bundle for a day; a package has only the newest", async () => {
   const late = (word: string): string =>
     `process.stdin.once("data", async () => process.stdout.write((await import("./words.ts")).${word}));
 process.stdout.write("started");`;
@@ -153,7 +153,7 @@ process.stdout.write([early, word, all.word, (await import("both")).word].join()
   assert.equal(output(file), "old,old,old,both");
 });
 
-test("what cannot be bundled, or changes meanwhile, runs as it stands", async () => {
+test("a source that cannot be bundled or that changes meanwhile runs unbundled", async () => {
   write("packages/tool/words.ts", 'export const word: string = "one";', Date.now() / 1000 + 60);
   assert.equal(await program(), source);
   write("packages/tool/words.ts", "export const", 1000);

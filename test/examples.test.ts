@@ -301,7 +301,7 @@ test("a claim of a class that is not there waits, and its pod says so", withKube
 });
 
 test(
-  "pods that cannot be created are an event of their owner, and harm nobody else",
+  "pods that cannot be created are an event of their owner, and do not affect others",
   withKubectl,
   async () => {
     const container = { name: "c", image: "x", command: ["true"] };

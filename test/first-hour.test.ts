@@ -129,14 +129,14 @@ describe("the first hour", () => {
       assert.deepEqual(chinese, english);
     });
 
-  test("what pages leave to other machines says why", () => {
+  test("code of pages that is not executed has a reason", () => {
     for (const name of readdirSync(join(repository, "docs")))
       for (const { note, line } of blocksOf(join(repository, "docs", name)))
         if (note?.startsWith("not executed"))
           assert.match(note, /^not executed: [a-z].{10,}$/, `${name}:${line}: give a reason`);
   });
 
-  test("links between pages lead to files that are there", () => {
+  test("links between pages lead to existing files", () => {
     const pages = [
       "README.md",
       "README.zh-CN.md",

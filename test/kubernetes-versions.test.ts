@@ -227,7 +227,7 @@ for (const [index, release] of releases.entries()) {
       assert.deepEqual(await servedKinds(client), stable);
     }));
 
-  test(`${release} serves all kinds and keeps all fields that it has, if told to`, () =>
+  test(`${release} serves all its kinds and keeps all its fields with all gates on`, () =>
     onCluster({ ...base, runtimeConfig, featureGates: "AllAlpha=true,AllBeta=true" }, async (client) => {
       assert.deepEqual(await servedKinds(client), served);
       await checkFields(client, index, "all");

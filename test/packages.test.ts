@@ -70,7 +70,7 @@ const entryPoints = (): { name: string; node: string; of: string }[] =>
       })),
   );
 
-test("a tarball has the same facts as all others, and nobody's but its own", () => {
+test("a tarball has the version, license and links of the repository, and its own description", () => {
   const root = JSON.parse(readFileSync(join(repository, "package.json"), "utf8"));
   const versions = new Map(tarballs.map(({ manifest }) => [manifest.name, manifest.version]));
   for (const { manifest, directory, files } of tarballs) {
@@ -143,7 +143,7 @@ test("a tarball has maps whose sources are there, and no sources but those: no t
   }
 });
 
-test("a tarball is as publint and arethetypeswrong want it", async () => {
+test("a tarball passes publint and arethetypeswrong", async () => {
   for (const { file, manifest } of tarballs) {
     const data = new Uint8Array(readFileSync(file));
     const { messages, pkg } = await publint({
@@ -207,7 +207,7 @@ describe("a program written against the packages alone", () => {
     }
   });
 
-  test("offers devices, and follows what is offered, on Node 20 against a cluster of `dray up`", async () => {
+  test("publishes and watches devices on Node 20 against a cluster of `dray up`", async () => {
     const data = join(folder, "data");
     const kubeconfig = join(data, "kubeconfig");
     const children: ChildProcess[] = [];
@@ -259,7 +259,7 @@ describe("in a browser", () => {
 });
 
 describe("on Node 20", () => {
-  test("every entry point of a library loads, without a word, or says which Node it needs", async () => {
+  test("every entry point of a library loads without output, or names the Node that it needs", async () => {
     const names = entryPoints().filter(({ name }) => !name.endsWith("/main"));
     assert.ok(names.length > 20);
     // One process for each package: it takes longer to start than to load one.

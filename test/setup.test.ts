@@ -39,7 +39,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test("what npm has installed from the lockfile is enough", () => {
+test("isInstalled accepts an installation by npm from the lockfile", () => {
   installed();
   assert.equal(isInstalled(folder), true);
   installed({ "node_modules/mine": { version: "1.0.0" } });

@@ -17,7 +17,7 @@ describe("kubectl top", { skip: withoutKubectl }, () => {
       .split("\n")
       .map((line) => line.split(/ +/));
 
-  test("node: the first time somebody asks", async () => {
+  test("node: on the first request", async () => {
     const [head, node] = rows(await cluster.kubectl("top", "node"));
     assert.equal(head?.[0], "NAME");
     assert.equal(node?.[0], "worker-1");
@@ -40,7 +40,7 @@ describe("kubectl top", { skip: withoutKubectl }, () => {
     assert.match(resource, /^node_cpu_usage_seconds_total [\d.]+ \d+$/m);
   });
 
-  test("pod: what containers use, for those too who may only read", async (t) => {
+  test("pod: the usage of containers, also for users who may only read", async (t) => {
     const limits = "the machine does not let this process count what containers use (cgroups)";
     await cluster.kubectl(
       ...["run", "busy", "--image=busybox:1.37", "--labels=app=busy", "--command", "--"],

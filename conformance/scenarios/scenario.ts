@@ -66,7 +66,7 @@ export interface Scenario {
   readonly steps: readonly Step[];
   /** Paths of what it makes. */
   readonly cleanup: readonly string[];
-  /** Everything that the scenario itself writes, as one text: what is in it is no token. */
+  /** Everything that the scenario itself writes, as one text: its words are not tokens. */
   readonly written: string;
 }
 

@@ -38,7 +38,7 @@ export function logOf(client: Client, name: string): Promise<string> {
   return client.text("GET", `/api/v1/namespaces/${namespace}/pods/${name}/log`);
 }
 
-/** Waits until the node has so many devices of an extended resource, and so many of them healthy. */
+/** Waits until the node has this capacity of an extended resource, and this much of it allocatable. */
 export async function nodeOffers(
   client: Client,
   name: string,

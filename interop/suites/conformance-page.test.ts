@@ -48,7 +48,7 @@ test("a run fills its column, and leaves the others as they were", () => {
   assert.equal(again.match(/`conformance`/g)?.length, 1);
 });
 
-test("what fails for the same reason in several kinds of clusters is one line", () => {
+test("a failure with the same reason in several kinds of clusters is one line", () => {
   const failing = { specs: [spec("[a] one", 2, "of the machine")], skipped: [], seconds: 9 };
   const known = [{ spec: "[a] one", cause: "environment", reason: "no swap" } as const];
   const first = conformancePage("", { ...run, kind: "conformance-peer", result: failing, known });

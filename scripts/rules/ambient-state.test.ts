@@ -22,7 +22,7 @@ for (const [code, name] of [
 ] as const)
   test(`${name} is found in \`${code}\``, () => assert.deepEqual(found(code), [`1 ${name}`]));
 
-test("what is given as an argument, other dates and other functions of these names are not found", () => {
+test("arguments, other dates and other functions of these names are not found", () => {
   const text = [
     "export const at = (clock: { now(): number }, random: () => number) => new Date(clock.now() + random());",
     'export const text = "Date.now()"; // Math.random()',

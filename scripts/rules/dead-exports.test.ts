@@ -21,7 +21,7 @@ test("an export that nothing imports is found, with its line", () => {
   );
 });
 
-test("what an entry point exports is used, also from elsewhere", () => {
+test("an export of an entry point counts as used, also from another file", () => {
   const files = {
     "index.ts": 'export { a } from "./a.ts";\nexport * from "./b.ts";',
     "a.ts": "export const a = 1;\nexport const c = 2;",

@@ -39,13 +39,13 @@ test("a dependency that nothing imports is found", () => {
   ]);
 });
 
-test("what the package.json of the repository names is for tests only", () => {
+test("dependencies of the repository's package.json are for tests only", () => {
   const code = 'import "fast-check";';
   assert.deepEqual(problems({ ...uses, "packages/a/src/a.test.ts": code }), []);
   assert.equal(problems({ ...uses, "packages/a/src/a.ts": code }).length, 1);
 });
 
-test("Node's modules, the package itself, own files and strings are no dependencies", () => {
+test("Node's modules, the package itself, own files and strings are not dependencies", () => {
   const code = 'import "node:fs";\nimport "@dray/a";\nimport "./b.ts";\nexport const text = \'import("x")\';';
   assert.deepEqual(problems({ ...uses, "packages/a/src/a.ts": code }), []);
 });

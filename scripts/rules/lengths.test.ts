@@ -6,7 +6,7 @@ import { createSource } from "./source.ts";
 const found = (text: string): string[] =>
   lengths([createSource("a.ts", text)]).map(({ line, text }) => `${line ?? "file"} ${text}`);
 
-/** So many lines. */
+/** Returns a text of `count` lines. */
 const lines = (count: number): string => "f();\n".repeat(count);
 
 test("a file may have 400 lines", () => {

@@ -27,7 +27,7 @@ test("lines with // that follow each other are filled together", () => {
   assert.equal(wrap(`  // ${words(22)}\n  // end\n  f();\n`), `  // ${words(21)}\n  // word end\n  f();\n`);
 });
 
-test("what is narrow enough, and comments behind code, stay", () => {
+test("narrow comments and comments behind code stay", () => {
   for (const text of [`/** ${words(20)} */\n`, `f(); // ${words(30)}\n`, `// a\n// b\nf();\n`])
     assert.equal(wrap(text), text);
 });

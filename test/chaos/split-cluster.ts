@@ -105,7 +105,7 @@ export class SplitCluster extends ChaosCluster {
     this.#ended.signal.addEventListener("abort", () => client.close(), { once: true });
   }
 
-  /** Others go on in so many milliseconds, and need a lease for that. */
+  /** Others go on after `milliseconds`, and need a lease for that. */
   readonly #excuse = (milliseconds: number): void => {
     const until = performance.now() + milliseconds + takeOver;
     this.#excusedUntil = Math.max(this.#excusedUntil, until);

@@ -5,7 +5,7 @@ import { withoutEtcd } from "../../packages/store/src/testing/etcd.ts";
 import { run } from "./run.ts";
 
 for (const store of ["sqlite", "etcd"] as const) {
-  test(`what was acknowledged survives kill -9, and watches go on where they were: ${store}`, {
+  test(`acknowledged writes survive kill -9, and watches resume: ${store}`, {
     timeout: 120_000,
     skip: store === "etcd" && withoutEtcd,
   }, async (context) => {

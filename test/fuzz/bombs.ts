@@ -12,7 +12,7 @@ interface Bomb {
   readonly text?: string;
 }
 
-/** So many of what is repeated: what takes a time that grows with its square is noticed. */
+/** Number of repetitions: enough to notice a time that grows with their square. */
 const many = 20_000;
 
 const pieces = [

@@ -11,14 +11,14 @@ const milliseconds = 1000;
 const seed = 20261121;
 
 for (const [name, generator] of Object.entries(generators)) {
-  test(`the server answers whatever it is sent: ${name}`, async (context) => {
+  test(`the server answers random requests: ${name}`, async (context) => {
     context.diagnostic(`seed ${seed}`);
     await fuzz(generator, readCorpus(), seed, milliseconds);
   });
 }
 
 for (const [name, round] of Object.entries(components)) {
-  test(`whatever it is given is taken or refused: ${name}`, async (context) => {
+  test(`random input is accepted or rejected: ${name}`, async (context) => {
     context.diagnostic(`seed ${seed}`);
     await fuzzComponent(round, seed, milliseconds);
   });

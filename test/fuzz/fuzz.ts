@@ -38,10 +38,7 @@ class Finding extends Error {
 
 /** Rounds on one server; then it is closed and its memory must come back. */
 const roundsOfServer = 300;
-/**
- * Caches that live as long as the process (compiled expressions, tables) are allowed to grow by so many
- * bytes.
- */
+/** Bytes by which caches that live as long as the process (compiled expressions, tables) may grow. */
 const maxGrowth = 64 * 1024 * 1024;
 /**
  * Milliseconds of its thread's processor time that an answer may take while nobody else is answered, on a

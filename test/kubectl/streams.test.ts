@@ -65,7 +65,7 @@ after(async () => {
   await cluster?.down();
 });
 
-test("logs: the last lines, and what comes", withKubectl, async () => {
+test("logs: the last lines, and the following ones", withKubectl, async () => {
   const { stdout } = await command("kubectl", ["logs", "box", "--tail=2"], { env: cluster.env });
   assert.equal(stdout, "tick\ntick\n");
   const child = spawn("kubectl", ["logs", "box", "-f", "--tail=0", "--timestamps"], { env: cluster.env });
@@ -97,7 +97,7 @@ for (const transport of transports) {
     assert.match(missing.stderr, /"no-such-program": executable file not found in \$PATH/);
   });
 
-  test(`exec over ${transport}: what is typed arrives, to its end`, withKubectl, async () => {
+  test(`exec over ${transport}: input arrives to its end`, withKubectl, async () => {
     const long = "0123456789abcdef".repeat(100_000);
     const echoed = await kubectl(["exec", "-i", "box", "--", "cat"], long);
     assert.equal(echoed.code, 0);
@@ -156,7 +156,7 @@ for (const transport of transports) {
   });
 }
 
-test("attach -i: what is typed reaches the container", withKubectl, async () => {
+test("attach -i: input reaches the container", withKubectl, async () => {
   const child = spawn("kubectl", ["attach", "-i", "reader"], { env: cluster.env });
   const lines = createInterface({ input: child.stdout });
   const line = once(lines, "line");
@@ -166,7 +166,7 @@ test("attach -i: what is typed reaches the container", withKubectl, async () => 
   await once(child, "close");
 });
 
-test("a client that is cut off leaves nothing running", withKubectl, async () => {
+test("a client that is killed leaves no process behind", withKubectl, async () => {
   const mark = `3${Date.now() % 100_000}`;
   const child = spawn("kubectl", ["exec", "box", "--", "sleep", mark], { env: cluster.env });
   const runs = (): boolean => spawnSync("pgrep", ["-f", `^sleep ${mark}$`]).status === 0;

@@ -264,7 +264,7 @@ export const checks: Readonly<Record<string, (play: Play) => Promise<void>>> = {
   },
 };
 
-/** Two pods have a part of one device, of so much memory and compute each. */
+/** Checks that two pods share one device, each with `amounts` of memory and compute. */
 async function shareOne(
   { apply, running, devices, variables, claims }: Play,
   name: RegExp,

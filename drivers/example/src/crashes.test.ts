@@ -16,7 +16,7 @@ test("the driver survives a crash at every step of preparing and unpreparing", a
   await checkCrashes(make, { devices: [{ device: "gpu-0" }, { device: "gpu-2" }] });
 });
 
-test("the claim's sharing counts more than the class's; what is wrong in either is an error", async () => {
+test("the claim's sharing takes precedence over the class's; an invalid one in either is an error", async () => {
   const node = await startDriverNode(make);
   try {
     const claim = await node.claim({

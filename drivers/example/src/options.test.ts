@@ -63,7 +63,7 @@ test("the environment: names and defaults of the public example driver", () => {
   );
 });
 
-test("profiles net and cpu; what another profile has is ignored, and named unless it is the default", () => {
+test("profiles net and cpu; options of another profile are ignored, and named unless they have the default", () => {
   const net = readOptions([], {
     NODE_NAME: "a",
     DEVICE_PROFILE: "net",

@@ -71,7 +71,7 @@ for (const [form, read] of Object.entries(forms)) {
       });
   });
 
-  test(`${form}: follows a link unless told not to`, async (t) => {
+  test(`${form}: follows a link unless the options forbid it`, async (t) => {
     const folder = scratch(t);
     writeFileSync(join(folder, "file"), "text");
     symlinkSync("file", join(folder, "link"));

@@ -61,7 +61,7 @@ for (const [form, write] of Object.entries(forms)) {
     assert.deepEqual(readdirSync(folder), ["state.json"]);
   });
 
-  test(`${form}: is for its owner only unless told otherwise`, async (t) => {
+  test(`${form}: gives access to the owner only by default`, async (t) => {
     const path = join(scratch(t), "key.pem");
     await write(path, new TextEncoder().encode("secret"));
     assert.equal(statSync(path).mode & 0o777, 0o600);
@@ -74,7 +74,7 @@ for (const [form, write] of Object.entries(forms)) {
     assert.equal(readFileSync(path, "utf8"), "text");
   });
 
-  test(`${form}: creates missing folders only if told which permissions they get`, async (t) => {
+  test(`${form}: creates missing folders only with an option for their permissions`, async (t) => {
     const path = join(scratch(t), "a", "b", "file");
     await assert.rejects(write(path, "text"), { code: "ENOENT" });
     await write(path, "text", { folderMode: 0o700 });
@@ -168,7 +168,7 @@ test("a disk that takes only a part leaves the old file and is an error", (t) =>
   assert.deepEqual(readdirSync(folder).sort(), ["checkpoint", "program.mts"]);
 });
 
-test("what a killed writer has left goes with its file, and nothing else", async (t) => {
+test("removing a file removes the temporary file of its killed writer, and nothing else", async (t) => {
   const folder = scratch(t);
   const [path, other] = [join(folder, "claim-1.json"), join(folder, "claim-2.json")];
   writeFileSync(other, "");
@@ -247,7 +247,7 @@ test("a folder that cannot be read can be written to", async (t) => {
   }
 });
 
-test("what need not be durable does not wait for the disk", (t) => {
+test("a write that need not be durable does not wait for the disk", (t) => {
   const folder = scratch(t);
   const path = join(folder, "x");
   const options = "{ durable: false, folderMode: 0o700 }";

@@ -7,7 +7,7 @@ import { type Fleet, readFleet } from "../index.ts";
 const text = readFileSync(join(import.meta.dirname, "testdata", "cluster.yaml"), "utf8");
 const read = (changed = text): Fleet => readFleet([{ file: "cluster.yaml", text: changed }]);
 
-test("what kubectl prints of a real cluster is a fleet: its nodes, drivers and classes under their names", () => {
+test("the output of kubectl of a real cluster is a fleet with its nodes, drivers and classes", () => {
   const fleet = read();
   assert.deepEqual(
     fleet.nodes.map(({ name, labels, capacity, drivers }) => [

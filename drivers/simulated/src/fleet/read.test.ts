@@ -78,7 +78,7 @@ test("links give devices an attribute in common; one of several groups has a lis
   );
 });
 
-test("what a device does by itself", () => {
+test("the behaviour of a device: delays, failures, health, conditions and CDI edits", () => {
   const [device] = devicesOf(
     withDevices(`
     [{name: gpu-0, prepareDelay: 1m30s, prepareFails: {times: 2, message: no firmware}, binds: {after: 5s},

@@ -80,7 +80,7 @@ test("a record from before the start counts until the schedule says something", 
   assert.equal(now().health, "Healthy");
 });
 
-test("every change of the schedule is told, by timers that are early, too", async () => {
+test("reports every change of the schedule, also if timers fire early", async () => {
   const { clock, all, now } = healths();
   const stop = new AbortController();
   const seen: string[] = [];
@@ -96,7 +96,7 @@ test("every change of the schedule is told, by timers that are early, too", asyn
   assert.deepEqual(seen.slice(0, 3), ["Healthy", "Unhealthy", "Healthy"]);
 });
 
-test("a record is a ConfigMap; one that somebody has spoiled is nothing", () => {
+test("a record round-trips as a ConfigMap; a malformed ConfigMap is ignored", () => {
   const record: HealthRecord = { ...ref, health: "Unhealthy", message: "hot", effect: "None", since: 1000 };
   const map = healthConfigMap(record);
   assert.deepEqual(readHealthConfigMap(map), record);

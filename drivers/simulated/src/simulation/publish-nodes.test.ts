@@ -83,7 +83,7 @@ test("devices of nodes without kubelets are published once their Node is there, 
     );
   }));
 
-test("what others delete or change is put right; slices of other drivers are left alone", () =>
+test("restores deleted and changed slices; slices of other drivers are left alone", () =>
   publishing(1, async ({ client, slices }) => {
     await createNode(client, "s-0");
     const [first] = await eventually("the slice", async () => {

@@ -64,7 +64,7 @@ test("containers get variables that name their devices, and what the fleet gives
   assert.deepEqual(readdirSync(simulation.node.cdiDirectory), []);
 });
 
-test("prepare takes its time, fails so often, and refuses devices that the fleet does not have", async () => {
+test("prepare has its delay and its failures, and rejects devices that the fleet lacks", async () => {
   await simulation.start(
     withDevices(
       `[{name: slow, prepareDelay: 300ms}, {name: flaky, prepareFails: {times: 2, message: no firmware}}, {name: dead, prepareFails: true}]`,
@@ -177,7 +177,7 @@ test("fpga: a claim's bitstream is loaded, and the idle image comes back", async
   assert.deepEqual(states(), [["blank", "Loaded", undefined]]);
 });
 
-test("partitions: created at prepare, destroyed at unprepare; what a crash has left is destroyed at the start", async () => {
+test("partitions: created at prepare, destroyed at unprepare; the start destroys those of a crash", async () => {
   const fleet = withDevices(
     `[{name: gpu-0, counters: {memory: 2}, partitions: [{name: "part-{index}", count: 2, counters: {memory: 1}}]}]`,
     ", profile: partitions",
