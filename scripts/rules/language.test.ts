@@ -7,25 +7,43 @@ const found = (text: string): string[] =>
   language([createSource("a.ts", text)]).map(({ line, text }) => `${line} ${text.split(":")[0]}`);
 
 const headless = 'begin with a noun or a verb, not with "What" or "Who"';
+const missing = 'write "is not a ...", "is invalid", "is missing" or "does not exist"';
+const not = 'write "is not a ...", "has no ..." or "there is no ..."';
+const number = "name the number or the parameter that holds it";
+const reported = 'write "receives", "is given" or "is reported"';
 
 for (const [comment, advice] of [
   ["/** What a container gets. */", headless],
   ["/** Returns it. Who asks again gets another. */", headless],
   ["// Whoever comes first has it.", headless],
   ["/** Answers a request. */", 'write "Returns", "Reports" or "Holds"'],
-  [
-    "/** Throws for an address that is none. */",
-    'write "is not a ...", "is invalid", "is missing" or "does not exist"',
-  ],
-  ["// The client is told so.", 'write "receives", "is given" or "is reported"'],
+  ["/** Throws for an address that is none. */", missing],
+  ["// The client is told so.", reported],
+  ["// The user is nobody.", missing],
+  ["/** A URL that is no resource. */", not],
+  ["// Waits for so many milliseconds.", number],
 ] as const)
   test(`\`${comment}\` is found`, () => assert.deepEqual(found(`\n${comment}\n`), [`2 ${advice}`]));
 
 test("a construction is found across the lines of a comment", () => {
-  assert.deepEqual(found("// The client\n// is told so.\n"), [
-    '1 write "receives", "is given" or "is reported"',
-  ]);
+  assert.deepEqual(found("// The client\n// is told so.\n"), [`1 ${reported}`]);
 });
+
+for (const [title, advice] of [
+  ['"what is missing stays away"', headless],
+  ['"store: whoever opens it waits"', headless],
+  ['"two agents are told from each other"', reported],
+  ['"nobody else waits"', 'write "unused", "no other ..." or "supports"'],
+  ['"rejects a key that is no label"', not],
+  ["`an owner elsewhere is none`", missing],
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text of a program.
+  ["`keeps so many of ${name}`", number],
+] as const)
+  test(`the title ${title} is found in test, describe and it`, () => {
+    for (const call of ["test", "describe", "it"])
+      assert.deepEqual(found(`\n${call}(${title}, () => {});`), [`2 ${advice}`]);
+    assert.deepEqual(found(`report(${title});`), []);
+  });
 
 for (const [name, advice] of [
   ["mostEntries", "name a limit maxX"],
@@ -40,12 +58,16 @@ for (const [name, advice] of [
     assert.match(language([createSource("a.ts", text)])[0]!.text, new RegExp(`${advice}$`));
   });
 
-test("questions, processes that are told apart, upstream's names and texts for users are not found", () => {
+test('ignores questions, "told apart", names of upstream and texts for users', () => {
   for (const text of [
     "/** What is it? */",
     "/** Two processes are told apart by their start. */",
     "/** Whether there is no such pod. */",
     "/** Reports what is missing. */",
+    "/** There may be no proxy; parts are no greater than the whole and no longer sent. */",
+    "/** There are so many nodes that a search ends early. */",
+    'test("there is no proxy, and so much memory that nothing is evicted", () => {});',
+    'test("rejects users who may only read, and says what they lack", () => {});',
     "const mostRecentScheduleTime = 1;",
     'const text = "told"; // the rest',
     "const text = `told patience`;",

@@ -1,7 +1,9 @@
-import { type Finding, type Source, walk } from "./source.ts";
+import { type Finding, isNode, type Node, type Source, walk } from "./source.ts";
 
 /** Maximum number of columns of a line with a comment. */
 export const maxColumns = 110;
+
+const headless = 'begin with a noun or a verb, not with "What" or "Who"';
 
 interface Construction {
   readonly pattern: RegExp;
@@ -11,19 +13,42 @@ interface Construction {
 /** Constructions that have to be translated while they are read, and what to write instead. */
 const constructions: readonly Construction[] = [
   {
-    // Not a question.
-    pattern: /(?:^|[.:;] )(?:What|Who|Whoever|Whatever) [^.?]*(?:[^.?]|\.(?!\s|$))*(?=\.|$)/,
-    advice: 'begin with a noun or a verb, not with "What" or "Who"',
+    // Not of a comparison, as in "no longer" and "no greater than".
+    pattern:
+      /(?<!\bthere (?:\w+ )?)\b(?:is|are|was|were|be) no (?!longer|more|less|fewer|later|earlier|greater|smaller|larger|lower|higher|other)/i,
+    advice: 'write "is not a ...", "has no ..." or "there is no ..."',
   },
-  { pattern: /^(?:Answers|Tells|Knows|Bears|Hears) /, advice: 'write "Returns", "Reports" or "Holds"' },
   {
-    pattern: /\b(?:is|are|was|were|be|as) none\b/,
+    pattern: /\b(?:(?:is|are|was|were|be) (?:none|nobody)|as none)\b/,
     advice: 'write "is not a ...", "is invalid", "is missing" or "does not exist"',
   },
+  {
+    pattern: /\bso (?:many|much)\b(?! (?:\w+ )?that\b)/i,
+    advice: "name the number or the parameter that holds it",
+  },
+];
+
+/** Constructions of comments alone. */
+const commentConstructions: readonly Construction[] = [
+  ...constructions,
+  {
+    // Not a question.
+    pattern: /(?:^|[.:;] )(?:What|Who|Whoever|Whatever) [^.?]*(?:[^.?]|\.(?!\s|$))*(?=\.|$)/,
+    advice: headless,
+  },
+  { pattern: /^(?:Answers|Tells|Knows|Bears|Hears) /, advice: 'write "Returns", "Reports" or "Holds"' },
   {
     pattern: /\b(?:be|been|is|are|was|were) told\b(?! apart)/,
     advice: 'write "receives", "is given" or "is reported"',
   },
+];
+
+/** Constructions of titles alone: there is less room around them that would explain the words. */
+const titleConstructions: readonly Construction[] = [
+  ...constructions,
+  { pattern: /(?:^|[.:;] )(?:what|who|whoever|whatever) /i, advice: headless },
+  { pattern: /\btold\b(?! apart)/i, advice: 'write "receives", "is given" or "is reported"' },
+  { pattern: /\b(?:nobody|bears)\b/i, advice: 'write "unused", "no other ..." or "supports"' },
 ];
 
 /** Words of names that the field has other terms for. Upstream's own names stay. */
@@ -40,14 +65,29 @@ const mentioned = /[mM]ost|[lL]ongest|[lL]east|[tT]old|[pP]atience/;
 
 const identifierTypes: ReadonlySet<string> = new Set(["Identifier", "PrivateIdentifier"]);
 
-/** Comments and names that are read in one go. */
-export function language(sources: readonly Source[]): Finding[] {
-  return sources.flatMap((source) => [...comments(source), ...identifiers(source), ...wideComments(source)]);
+/** A comment or a title, without its marks. */
+interface Passage {
+  readonly start: number;
+  readonly text: string;
 }
 
-function comments(source: Source): Finding[] {
-  return blocks(source).flatMap(({ start, text }) =>
-    constructions
+/** Comments, titles of tests and names that are read in one go. */
+export function language(sources: readonly Source[]): Finding[] {
+  return sources.flatMap((source) => [
+    ...found(source, blocks(source), commentConstructions),
+    ...found(source, titles(source), titleConstructions),
+    ...identifiers(source),
+    ...wideComments(source),
+  ]);
+}
+
+function found(
+  source: Source,
+  passages: readonly Passage[],
+  wanted: readonly Construction[],
+): readonly Finding[] {
+  return passages.flatMap(({ start, text }) =>
+    wanted
       .filter(({ pattern }) => pattern.test(text))
       .map(({ advice }) => ({
         path: source.path,
@@ -57,8 +97,27 @@ function comments(source: Source): Finding[] {
   );
 }
 
+const titled: ReadonlySet<unknown> = new Set(["test", "describe", "it"]);
+
+/** Most files have no title with one of these words, and need no syntax tree. */
+const suspected =
+  /\b(?:test|describe|it)\(\s*["'`].*(?:\b(?:is|are|was|were|be|as) no|nobody|\bso m|told|bears|wh[ao])/i;
+
+/** Titles of tests and suites: texts and templates that are the first argument. */
+function titles(source: Source): Passage[] {
+  if (!suspected.test(source.text)) return [];
+  const passages: Passage[] = [];
+  walk(source.program, ({ type, callee, arguments: given }) => {
+    if (type !== "CallExpression" || !isNode(callee) || !titled.has(callee["name"])) return;
+    const [title] = given as readonly Node[];
+    if (title?.type === "TemplateLiteral" || typeof title?.["value"] === "string")
+      passages.push({ start: title.start, text: source.text.slice(title.start + 1, title.end - 1) });
+  });
+  return passages;
+}
+
 /** Comments without their marks; `//` on lines that follow each other are one. */
-function blocks(source: Source): { readonly start: number; readonly text: string }[] {
+function blocks(source: Source): Passage[] {
   const found: { start: number; end: number; text: string }[] = [];
   for (const { type, value, start, end } of source.comments) {
     const text = value
