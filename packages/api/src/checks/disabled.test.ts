@@ -35,6 +35,36 @@ const cases: Readonly<Record<string, Case>> = {
     left: { "1.37": { volumes: [{ name: "v", emptyDir: {} }] } },
     kept: ["1.37 EmptyDirVolumeMode=true"],
   },
+  "volumes from images, with their mounts": {
+    kind: "v1 Pod",
+    given: {
+      volumes: [
+        { name: "i", image: { reference: "r" } },
+        { name: "e", emptyDir: {} },
+      ],
+      initContainers: [{ name: "a", volumeMounts: [{ name: "i", mountPath: "/i" }] }],
+      containers: [
+        {
+          name: "c",
+          volumeMounts: [
+            { name: "e", mountPath: "/e" },
+            { name: "i", mountPath: "/i" },
+          ],
+        },
+      ],
+    },
+    left: Object.fromEntries(
+      ["1.34", "1.35 ImageVolume=false"].map((features) => [
+        features,
+        {
+          volumes: [{ name: "e", emptyDir: {} }],
+          initContainers: [{ name: "a" }],
+          containers: [{ name: "c", volumeMounts: [{ name: "e", mountPath: "/e" }] }],
+        },
+      ]),
+    ),
+    kept: ["1.34 ImageVolume=true", "1.35", "1.36", "1.37"],
+  },
   "users of files": {
     kind: "v1 Pod",
     given: { volumes: [{ name: "v", ...user }] },

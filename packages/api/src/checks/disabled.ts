@@ -1,6 +1,8 @@
 import type { Provenance } from "../codec/provenance.ts";
 import { type FeatureGate, type Features, isFeatureGate } from "../features/features.ts";
+import type { PodSpec, Volume } from "../generated/core/v1.ts";
 import type { KubeObject } from "../objects/object.ts";
+import { podSpecsOf } from "../pod/pod-specs.ts";
 import { type Field, type FieldType, kindOf, type StructType, structType } from "../schema/types.ts";
 
 type Tree = Record<string, unknown>;
@@ -17,6 +19,9 @@ const ungatedValues: ReadonlyMap<string, unknown> = new Map([["core/v1.Container
 
 /** A data source in another namespace is dropped whole: without that namespace, it would name another one. */
 const crossNamespace: FeatureGate = "CrossNamespaceVolumeDataSource";
+
+/** The volume goes with its source, and the mounts of its name go with the volume. */
+const imageVolume: FeatureGate = "ImageVolume";
 
 /** Undefined for a type that has no such field, nor anything below it. */
 const walks = new WeakMap<Features, Map<StructType, Walk | undefined>>();
@@ -153,16 +158,40 @@ export function dropDisabledFields(
   context: DropContext,
 ): void {
   const used = new Set<FeatureGate>();
+  const images = new Set<object>();
   visitDisabled(kind, old, context, (_above, _at, _name, gates) => {
     for (const gate of gates) used.add(gate);
   });
   visitDisabled(kind, object, context, (above, at, name, gates) => {
     if (gates.every((gate) => used.has(gate))) return;
     const owner = above[at] as Tree;
+    if (gates.includes(imageVolume)) {
+      images.add(owner);
+      return;
+    }
     delete owner[name];
     context.provenance?.forgetEmpty(owner, name);
     if (isDroppedWhole(at, owner, gates)) delete above[at];
   });
+  if (images.size > 0) for (const { spec } of podSpecsOf(object)) dropImageVolumes(spec, images);
+}
+
+/** Upstream: pkg/api/pod/util.go, dropImageVolumes */
+function dropImageVolumes(spec: PodSpec, images: ReadonlySet<object>): void {
+  const [dropped, kept] = [new Set<string>(), [] as Volume[]];
+  for (const volume of spec.volumes ?? []) {
+    if (images.has(volume)) dropped.add(volume.name);
+    else kept.push(volume);
+  }
+  if (kept.length > 0) spec.volumes = kept;
+  else delete spec.volumes;
+  for (const list of [spec.containers, spec.initContainers, spec.ephemeralContainers]) {
+    for (const container of list ?? []) {
+      const mounts = (container.volumeMounts ?? []).filter(({ name }) => !dropped.has(name));
+      if (mounts.length > 0) container.volumeMounts = mounts;
+      else delete container.volumeMounts;
+    }
+  }
 }
 
 /**

@@ -120,6 +120,7 @@ const gates = {
   H2CContainerProbe: "---A",
   HPAConfigurableTolerance: "ABBL",
   HostnameOverride: "ABBL",
+  ImageVolume: "bBLL",
   ImageVolumeWithDigest: "--AA",
   InPlacePodVerticalScaling: "BLLL",
   InPlacePodVerticalScalingSchedulerPreemption: "---A",

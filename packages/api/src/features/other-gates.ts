@@ -71,7 +71,7 @@ const gates: Readonly<Record<string, string>> = {
     WatchCacheInitializationPostStartHook`,
   "..FF": "GitRepoVolumeDriver SeparateCacheWatchRPC",
   "..TT": `
-    DeclarativeValidation DisableNodeKubeProxyVersion ExternalServiceAccountTokenSigner ImageVolume
+    DeclarativeValidation DisableNodeKubeProxyVersion ExternalServiceAccountTokenSigner
     KubeletFineGrainedAuthz KubeletPSI KubeletPodResourcesDynamicResources KubeletPodResourcesGet
     NodeLogQuery ProcMountType TopologyManagerPolicyOptions`,
   ".FFF": "AllowOverwriteTerminationGracePeriodSeconds",

@@ -5,6 +5,8 @@ export { podClaimName } from "./claims.ts";
 export { canRestartAll, isSidecar, restartsAfter, restartsAllAfter, sidecarsOf } from "./containers.ts";
 export type { PodWithPhase } from "./phase.ts";
 export { isPodActive, isPodReady, isPodTerminal } from "./phase.ts";
+export type { PlacedPodSpec } from "./pod-specs.ts";
+export { podSpecsOf } from "./pod-specs.ts";
 export { podQosClass } from "./qos.ts";
 export { defaultPodLevelResources } from "./resource-defaults.ts";
 export type { PodResourceOptions, ResourceSide } from "./resources.ts";

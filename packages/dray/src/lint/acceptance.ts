@@ -1,4 +1,5 @@
 import type { KubeObject, StatusError } from "@dray/api";
+import { podSpecsOf } from "@dray/api/pod";
 import { checkDeviceExpression } from "../cel/check-device-expression.ts";
 import { expressionsOf } from "../cel/expressions.ts";
 import { claimNameHints, groupOf, versionOf } from "../manifests/decode.ts";
@@ -7,7 +8,6 @@ import type { Answer, TrialServer } from "../trial-server/server.ts";
 import { trialObject } from "../trial-server/trial-object.ts";
 import { writtenPath } from "../trial-server/written-path.ts";
 import { type Finding, finding } from "./finding.ts";
-import { podSpecsOf } from "./pod-specs.ts";
 import type { RuleId } from "./rules.ts";
 import type { LintContext, Subject } from "./subjects.ts";
 

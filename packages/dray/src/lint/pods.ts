@@ -1,3 +1,4 @@
+import { podSpecsOf } from "@dray/api/pod";
 import { createOfflineScheduler } from "@dray/scheduler";
 import { uidOf } from "../manifests/decode.ts";
 import { World } from "../manifests/world.ts";
@@ -6,7 +7,6 @@ import { preparePods } from "../plan/plan.ts";
 import { reasonLines } from "../plan/reason.ts";
 import { isBound } from "../plan/units.ts";
 import { type Finding, finding } from "./finding.ts";
-import { podSpecsOf } from "./pod-specs.ts";
 import { type LintContext, objectOf, type Subject } from "./subjects.ts";
 
 /** Workloads whose pods may go to any node; the pods of a DaemonSet are bound to theirs. */

@@ -1,10 +1,10 @@
 import type { PodResourceClaim, PodSpec, ServiceAccount } from "@dray/api/core/v1";
+import { type PlacedPodSpec, podSpecsOf } from "@dray/api/pod";
 import { systemPriorityClasses } from "@dray/apiserver/objects";
 import { missingText } from "../manifests/missing.ts";
 import { didYouMean } from "../text/similar.ts";
 import { names } from "../text/words.ts";
 import { type Finding, finding } from "./finding.ts";
-import { type PlacedPodSpec, podSpecsOf } from "./pod-specs.ts";
 import { claimSpecOf, requestsOf } from "./requests.ts";
 import { type LintContext, objectOf, type Subject } from "./subjects.ts";
 

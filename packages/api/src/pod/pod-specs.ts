@@ -1,5 +1,5 @@
-import type { KubeObject } from "@dray/api";
-import type { PodSpec } from "@dray/api/core/v1";
+import type { PodSpec } from "../generated/core/v1.ts";
+import type { KubeObject } from "../objects/object.ts";
 
 /** The spec of a pod, and its path in the object. */
 export interface PlacedPodSpec {
