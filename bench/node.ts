@@ -297,7 +297,7 @@ function ownProcesses({ programs, enter }: RealNode): Process[] {
     try {
       const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
       const inNode = readlinkSync(`/proc/${pid}/ns/mnt`) === name;
-      // Of the pods: their own mounts, or the program that they run.
+      // Processes of pods have their own mounts, or a known program.
       if ((!inNode && !tops.has(pid)) || /^(sleep|nsenter) |driver example/.test(command)) return [];
       return command === "" ? [] : [{ pid, command }];
     } catch {

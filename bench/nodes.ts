@@ -32,7 +32,7 @@ interface Cluster {
   readonly dataDir: string;
   /** Milliseconds from the call of `dray up --detach` until all nodes were ready. */
   readonly start: number;
-  /** Of control plane and simulation. */
+  /** Processes of the control plane and the simulation. */
   readonly pids: readonly number[];
 }
 

@@ -81,7 +81,7 @@ class Run {
   }
 }
 
-/** Where ours answers otherwise; an exception of ours is a difference too. */
+/** Returns the differences of our answer; an exception of ours is one too. */
 async function differ(line: Fields): Promise<readonly Difference[]> {
   try {
     return (await readCase(json(line)).replay()).differences;

@@ -11,7 +11,7 @@ import type { ControlPlane } from "./control-plane.ts";
 import { assertRuns, start } from "./processes.ts";
 import { releaseFlag } from "./release.ts";
 
-/** Of its Node; the clients ask for it by this name. */
+/** Name of its Node, by which clients ask for it. */
 const name = "interop-agent";
 /** Keeps the pods away that do not mean this node. */
 const taint = { key: "interop", value: "agent", effect: "NoSchedule" };

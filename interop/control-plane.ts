@@ -15,7 +15,7 @@ import { type Server, type Side, startServer } from "./server.ts";
 
 export interface ControlPlane {
   readonly side: Side;
-  /** Of an administrator. */
+  /** Kubeconfig of an administrator. */
   readonly kubeconfig: string;
   readonly admin: Client;
   readonly users: Users;

@@ -14,7 +14,7 @@ export interface Options {
   readonly scheduling: boolean;
   /** Two schedulers fight for devices. */
   readonly twoSchedulers: boolean;
-  /** Of the first cluster of random pods; random if undefined. */
+  /** Seed of the first cluster of random pods; random if undefined. */
   readonly seed: number | undefined;
   /** In this order. */
   readonly sides: readonly Side[];

@@ -48,7 +48,7 @@ export type Peer =
   | (typeof conformancePeers)[number]
   | (typeof driverPeers)[number];
 
-/** Where `interop/build` puts the real components: `$DRAY_PEERS`, else a folder of the user's cache. */
+/** Folder of the real components of `interop/build`: `$DRAY_PEERS`, else one in the user's cache. */
 export function peersFolder(): string {
   const cache = process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache");
   return process.env["DRAY_PEERS"] ?? join(cache, "dray-peers", "bin");

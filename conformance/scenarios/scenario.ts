@@ -61,7 +61,7 @@ export type Body =
 /** Requests one after the other, each with the answer that a kube-apiserver gave. */
 export interface Scenario {
   readonly name: string;
-  /** Of the kube-apiserver that answered; 1.36 if the line does not say. */
+  /** Release of the kube-apiserver that answered; 1.36 if the line has none. */
   readonly release: string;
   readonly steps: readonly Step[];
   /** Paths of what it makes. */

@@ -22,7 +22,7 @@ const certificateKind: Kind<Certificate> = {
   resource: "certificates",
   namespaced: true,
 };
-/** Of webhook configurations; the value is NAMESPACE/NAME of a Certificate. */
+/** Annotation of webhook configurations; the value is NAMESPACE/NAME of a Certificate. */
 const injectAnnotation = "cert-manager.io/inject-ca-from";
 
 /** Defines the kinds, and issues certificates until the signal. Failures are handed to `failed`. */

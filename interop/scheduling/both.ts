@@ -29,7 +29,7 @@ export interface BothOptions {
   readonly prepare: (admin: Client) => Promise<void>;
 }
 
-/** Of all pods. */
+/** Namespace of all pods. */
 export const namespace = "compared";
 /** Whose pods they are, and `spec.schedulerName`. */
 export const sides = { theirs: "default-scheduler", ours: "ours" } as const;

@@ -11,7 +11,7 @@ import { dnsAddress, nodeAddress } from "./nodes.ts";
 export interface DnsOptions {
   readonly folder: string;
   readonly admin: Client;
-  /** Of an administrator. */
+  /** Kubeconfig of an administrator. */
   readonly kubeconfig: string;
   /** Words for `nsenter` that enter the first node. */
   readonly enter: readonly string[];

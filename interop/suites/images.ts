@@ -21,9 +21,9 @@ import { type Peer, peer } from "../peers.ts";
 import { missingPrograms, output } from "./commands.ts";
 
 interface Image {
-  /** Of the repository of the images it stands for; the suite names the versions. */
+  /** Name of the repository of the images it stands for; the suite names the versions. */
   readonly name: string;
-  /** Of the image whose layers come first; the small root file system alone if absent. */
+  /** Name of the image whose layers come first; the small root file system alone if absent. */
   readonly on?: string;
   readonly program?: { readonly peer: Peer; readonly path: string; readonly mode?: number };
   /** Programs of this machine that specs call; those that it lacks are left out. */

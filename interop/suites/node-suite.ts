@@ -35,7 +35,7 @@ const name = "node-0";
 /** The suite works with the API server as this administrator. */
 const token = "interop-node";
 
-/** Where the node's runtime keeps its records; in the node's own name space. */
+/** Folder of the records of the node's runtime, in the node's own name space. */
 const state = "/var/lib/dray";
 
 /** Gates for the specs that the suite skips with those of the release. */
@@ -67,7 +67,7 @@ export async function runNodeSuite(options: SuiteOptions): Promise<SuiteResult> 
 }
 
 interface Gates {
-  /** Of all components of the cluster. */
+  /** Feature gates of all components of the cluster. */
   readonly cluster: string;
   /** Gates that are passed to the suite. */
   readonly suite: string;

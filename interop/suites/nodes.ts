@@ -31,7 +31,7 @@ const bridge = "dray-interop";
 const outside = "dray-node-";
 const network = "172.31.249";
 
-/** Of the Service of the cluster's DNS. */
+/** Address of the Service of the cluster's DNS. */
 export const dnsAddress = "10.0.0.10";
 
 /** Address of this machine that the nodes reach. */

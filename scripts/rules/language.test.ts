@@ -7,6 +7,7 @@ const found = (text: string): string[] =>
   language([createSource("a.ts", text)]).map(({ line, text }) => `${line} ${text.split(":")[0]}`);
 
 const headless = 'begin with a noun or a verb, not with "What" or "Who"';
+const fragment = 'write a sentence, or begin with a noun instead of "Where" or "Of"';
 const missing = 'write "is not a ...", "is invalid", "is missing" or "does not exist"';
 const not = 'write "is not a ...", "has no ..." or "there is no ..."';
 const number = "name the number or the parameter that holds it";
@@ -22,6 +23,8 @@ for (const [comment, advice] of [
   ["// The user is nobody.", missing],
   ["/** A URL that is no resource. */", not],
   ["// Waits for so many milliseconds.", number],
+  ["/** Where pods run. */", fragment],
+  ["/** Lists pods. Of one node: those with `spec.nodeName` of it. */", fragment],
 ] as const)
   test(`\`${comment}\` is found`, () => assert.deepEqual(found(`\n${comment}\n`), [`2 ${advice}`]));
 
@@ -64,6 +67,7 @@ test('ignores questions, "told apart", names of upstream and texts for users', (
     "/** Two processes are told apart by their start. */",
     "/** Whether there is no such pod. */",
     "/** Reports what is missing. */",
+    "/** Where pods run, claims are prepared. */",
     "/** There may be no proxy; parts are no greater than the whole and no longer sent. */",
     "/** There are so many nodes that a search ends early. */",
     'test("there is no proxy, and so much memory that nothing is evicted", () => {});',

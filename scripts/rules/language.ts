@@ -32,6 +32,11 @@ const constructions: readonly Construction[] = [
 const commentConstructions: readonly Construction[] = [
   ...constructions,
   {
+    // Not a clause before a comma.
+    pattern: /(?:^|[.:;] )(?:Where|Of) (?:[^,.;:]|\.(?!\s|$))*(?=[.;:]?$|[.;:] )/,
+    advice: 'write a sentence, or begin with a noun instead of "Where" or "Of"',
+  },
+  {
     // Not a question.
     pattern: /(?:^|[.:;] )(?:What|Who|Whoever|Whatever) [^.?]*(?:[^.?]|\.(?!\s|$))*(?=\.|$)/,
     advice: headless,

@@ -3,7 +3,7 @@
 export type Kind = "DeviceClass" | "DeviceTaintRule" | "ResourceClaim" | "ResourceSlice";
 
 export interface BadValue {
-  /** Where in the spec. */
+  /** Path in the spec. */
   readonly path: string;
   readonly value: unknown;
   /** Of the cause, without `FieldValue`; BadRequest: the value cannot be decoded. */

@@ -21,7 +21,7 @@ export class ChaosCluster {
   readonly folder = mkdtempSync(join(tmpdir(), "dray-chaos-"));
   readonly layout = layoutOf(join(this.folder, "data"));
   readonly nodes: readonly string[];
-  /** Of the cluster and all that runs beside it. */
+  /** Feature gates of the cluster and all that runs beside it. */
   readonly gates: string;
   /** APIs to serve in addition to the default. */
   readonly apis: string;

@@ -28,9 +28,9 @@ function freeze(pid: number | undefined, random: Random): void {
 
 export interface ProcessPartOptions {
   readonly name: string;
-  /** Of `dray`. */
+  /** Arguments of `dray`. */
   readonly args: readonly string[];
-  /** Where it prints. */
+  /** File of its output. */
   readonly logFile: string;
   /** Sent over IPC when it starts. */
   readonly order?: object;

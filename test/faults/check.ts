@@ -27,7 +27,7 @@ function checkAttempts(attempts: readonly Attempt[], truth: readonly Change[]): 
   const byRevision = new Map(truth.map((change) => [change.revision, change]));
   /** The change before each change of the same object. */
   const before = new Map<Change, Change>();
-  /** Of each object: which change took the place of the one at a revision. */
+  /** The change that replaced each change of an object. */
   const after = new Map<string, Change>();
   const newest = new Map<string, Change>();
   for (const change of truth) {

@@ -49,7 +49,7 @@ export class Clients {
     const { signal } = this.#stopWriting;
     for (let count = 0; !signal.aborted; count++) {
       const name = this.#random.pick(names);
-      // Of what others write too nothing is known for long.
+      // The state of a key that others write too is soon unknown.
       if (!known.has(name) || shared.includes(name)) {
         const found = await this.#read(client, name, known.get(name) ?? 0);
         if (found === undefined) continue;

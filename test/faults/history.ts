@@ -14,7 +14,7 @@ export interface Attempt {
   readonly value: string;
   readonly expected: number;
   readonly outcome: "done" | "refused" | "unknown";
-  /** Of the answer to a create or update that was done. */
+  /** Revision in the response to a create or update that was done. */
   readonly revision?: number;
 }
 

@@ -40,7 +40,7 @@ export interface FieldPrediction {
   /** Kind of the created object, in `resource.k8s.io/v1`. */
   readonly kind: "DeviceClass" | "ResourceClaim" | "ResourceSlice";
   readonly spec: object;
-  /** Where the field is in the spec. */
+  /** Path of the field in the spec. */
   readonly path: readonly (string | number)[];
   /** Stage of the gate: A alpha, off; B beta, on; b beta, off; S stable; -: the release does not have it. */
   readonly stages: PerRelease;

@@ -5,7 +5,7 @@ import { delimiter, dirname, join } from "node:path";
 
 export interface Place {
   readonly folder: string;
-  /** Of the Node that is `node` there. */
+  /** Path of the Node that is `node` there. */
   readonly node: string;
   readonly env?: NodeJS.ProcessEnv;
 }

@@ -22,9 +22,9 @@ export interface Manifest {
 }
 
 export interface Tarball {
-  /** Of the tarball. */
+  /** Path of the tarball. */
   readonly file: string;
-  /** Where it is unpacked. */
+  /** Folder in which it is unpacked. */
   readonly folder: string;
   /** Where it comes from, as a path in the repository. */
   readonly directory: string;

@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { eventually } from "@dray/testing/eventually";
 import { dray, getJSON, repository, type TestCluster } from "../harness.ts";
 
-/** Where the scenarios are. */
+/** Folder of the scenarios. */
 export const folder = join(repository, "examples", "scenarios");
 
 export type Variables = Readonly<Record<string, string>>;

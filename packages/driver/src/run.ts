@@ -27,7 +27,7 @@ export interface RunOptions {
   readonly registrarDirectory: string;
   /** The kubelet's folder of plugins: `/var/lib/kubelet/plugins`. */
   readonly pluginsDirectory: string;
-  /** Where CDI specs are written: `/var/run/cdi`. */
+  /** Folder of the CDI specs: `/var/run/cdi`. */
   readonly cdiDirectory: string;
   readonly clock: Clock;
   readonly log: Log;

@@ -29,8 +29,7 @@ export interface NewFile extends WriteOptions {
 /**
  * Replaces a file in one step: readers see the old or the new content, never a part. Once it resolves, the
  * content survives a power failure. If it rejects, no temporary file is left, and the old file remains unless
- * the very last step, the sync of the folder, failed. Of concurrent writers of the same path the last one
- * wins.
+ * the very last step, the sync of the folder, failed. The last of concurrent writers of the same path wins.
  *
  * The error names the path and keeps the system's `code`.
  */

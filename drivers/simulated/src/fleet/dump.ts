@@ -24,7 +24,7 @@ export interface Dumped {
 interface DumpedSlice {
   readonly value: Value;
   readonly spec: ResourceSliceSpec;
-  /** Of each device. */
+  /** One for each device. */
   readonly values: readonly Value[];
   readonly generation: number;
   readonly count: number;

@@ -14,7 +14,7 @@ export class DeviceFiles<T extends { readonly pool: string; readonly device: str
     this.#folder = folder;
   }
 
-  /** Where the state of a device is. Pools may have names that no file can have. */
+  /** Path of the state of a device. Pools may have names that no file can have. */
   path(pool: string, device: string): string {
     const hash = createHash("sha256").update(pool).digest("hex").slice(0, 8);
     return join(this.#folder, `${hash}-${device}.json`);

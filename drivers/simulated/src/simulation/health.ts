@@ -126,7 +126,7 @@ export interface DeviceState {
   readonly effect?: string;
 }
 
-/** Where `DeviceHealths` asks for what people have said. */
+/** Source of the health records that users have written, for `DeviceHealths`. */
 export interface HealthSource {
   get(ref: DeviceRef): HealthRecord | undefined;
   onChange(changed: () => void): () => void;

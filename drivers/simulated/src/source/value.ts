@@ -35,7 +35,7 @@ export class FleetError extends Error {
   }
 }
 
-/** Where the values of one document are from. */
+/** Origin of the values of one document. */
 export interface Origin {
   readonly file: string;
   lineOf(path: string): number | undefined;

@@ -54,8 +54,8 @@ export class CandidateIndex {
   }
 
   /**
-   * Invalidates the counts of a node whose devices have changed, or have been allocated or freed. Of
-   * multi-node devices the index uses constant properties only.
+   * Invalidates the counts of a node whose devices have changed, or have been allocated or freed. The index
+   * uses only constant properties of multi-node devices.
    */
   changed(node: string): void {
     let number = this.#numbers.get(node);

@@ -23,7 +23,7 @@ export interface RawBody {
   readonly typed: boolean;
   /** Notes of the JSON parser; absent for YAML and protobuf. */
   readonly notes?: TextNotes | undefined;
-  /** Of a tree that is of its type already. */
+  /** Provenance of a tree that is of its type already. */
   readonly provenance?: Provenance;
   /** An object of the type as it is stored: parts that the tree has of it need not be read again. */
   readonly known?: object;

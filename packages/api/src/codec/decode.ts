@@ -29,7 +29,7 @@ export interface DecodeOptions {
   readonly known?: object | undefined;
   /** The caller gives the tree away: parts of it that need no change may become parts of the object. */
   readonly owned?: boolean;
-  /** Of the text that the tree was parsed from. */
+  /** Notes of the text that the tree was parsed from. */
   readonly notes?: TextNotes | undefined;
 }
 

@@ -104,7 +104,7 @@ const gates = {
   PodCertificateRequest: "AbbG",
   StorageVersionMigrator: "AbbG",
   MutatingAdmissionPolicy: "bbGG",
-  // Of these only the fields matter here: those of a gate that is off are dropped.
+  // Only fields depend on the following gates: those of a gate that is off are dropped.
   AtomicWriteVolumeUserFields: "---A",
   CRDObservedGenerationTracking: "-bBB",
   CSIServiceAccountTokenSecrets: "-BLL",

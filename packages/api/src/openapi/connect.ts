@@ -8,7 +8,7 @@ export interface Connection {
   readonly name: string;
   /** `Pod` */
   readonly parent: string;
-  /** Of the options that the query gives: `PodExecOptions`. */
+  /** Kind of the options in the query: `PodExecOptions`. */
   readonly options: { readonly group: string; readonly version: string; readonly kind: string };
   /** `connectCoreV1GetNamespacedPodExec` and its tag, of `GetNamespacedPodExec`. */
   readonly identity: (what: string) => JSONObject;

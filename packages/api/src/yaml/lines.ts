@@ -71,7 +71,7 @@ function ownEntry({ items }: MappingNode, path: string): Step | undefined {
     const [key, node] = [items[index]!, items[index + 1]!];
     if (key.type !== "scalar") continue;
     const rest = afterKey(path, key.text);
-    // Of a key that is repeated the last value counts.
+    // The last value of a repeated key counts.
     if (rest !== undefined && (best === undefined || rest.length <= best.rest.length))
       best = { node, line: key.line, rest };
   }

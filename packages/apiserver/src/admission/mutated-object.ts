@@ -20,7 +20,7 @@ export interface Replacement {
   readonly tree: Tree;
   readonly version: VersionedResource;
   readonly validation: FieldValidation;
-  /** Of the text of a patch from which parts of the tree were parsed. */
+  /** Notes of the text of a patch from which parts of the tree were parsed. */
   readonly notes?: TextNotes;
 }
 

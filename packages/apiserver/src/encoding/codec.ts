@@ -52,7 +52,7 @@ export interface DecodeOptions {
    * decoded again.
    */
   readonly live?: object;
-  /** Of the text from which parts of the tree were parsed: those that a patch has added. */
+  /** Notes of the text of a patch, from which parts of the tree were parsed. */
   readonly notes?: TextNotes | undefined;
   /** Paths that a JSON patch has added. */
   readonly written?: readonly string[];

@@ -143,7 +143,7 @@ export function queryBoolean(query: URLSearchParams, name: string): boolean {
 
 /**
  * A list or watch with `fieldSelector=metadata.name=x` counts as a request for that object, if its options
- * are valid; other verbs never do. Of several names the alphabetically first counts.
+ * are valid; other verbs never do. The alphabetically first of several names counts.
  */
 function selectedName(query: URLSearchParams): string {
   const selector = query.get("fieldSelector") ?? "";

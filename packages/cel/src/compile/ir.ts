@@ -184,7 +184,7 @@ export interface Insert {
 export interface Loop {
   readonly kind: "loop";
   readonly range: Node;
-  /** Of the accumulator. */
+  /** Slot of the accumulator. */
   readonly slot: number;
   readonly init: Value;
   /** Slots of the one or two variables. */

@@ -28,19 +28,19 @@ export interface DeclaredSize {
   /** Maximum number of code points, elements or entries; undefined: unknown. */
   readonly maxSize?: number;
   readonly key?: DeclaredSize;
-  /** Of the elements of a list, or the values of a map. */
+  /** Size of the elements of a list, or the values of a map. */
   readonly element?: DeclaredSize;
   readonly fields?: Readonly<Record<string, DeclaredSize>>;
-  /** Of every other field; undefined: unknown. */
+  /** Size of every other field; undefined: unknown. */
   readonly anyField?: DeclaredSize;
 }
 
 /** The estimate of a value, without the cost of computing it. */
 interface ValueEstimate {
   readonly size: SizeEstimate | undefined;
-  /** Of a variable of the environment or a part of it. */
+  /** Size of a variable of the environment or a part of it. */
   readonly declared?: DeclaredSize | undefined;
-  /** Of a list or map that the expression makes. */
+  /** Sizes of the entries of a list or map that the expression makes. */
   readonly entries?: EntrySizes | undefined;
 }
 

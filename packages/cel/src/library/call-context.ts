@@ -10,6 +10,6 @@ export class FunctionCaches {
 
 /** The means of an implementation in addition to its arguments. */
 export interface CallContext extends FunctionCaches {
-  /** Of the running evaluation. */
+  /** Budget of the running evaluation. */
   readonly budget: ElementBudget;
 }

@@ -32,7 +32,7 @@ class IncompleteExpression {
   /** Index of the first token in an open pair of parentheses, if the expression consists of it; else -1. */
   group = -1;
   wantsOperand = true;
-  /** Of the root. */
+  /** Weakness of the root. */
   #weakness = 0;
   #openGroups = 0;
   #added = 0;

@@ -4,9 +4,9 @@ import { MapValue, QuantityValue, typeName, Uint, type Value } from "./value.ts"
 
 /** Three names of a value's type in Go, by the CEL name of the type. Error texts show them. */
 interface GoNames {
-  /** Of the implementation of `ref.Val`. */
+  /** Type of the implementation of `ref.Val`. */
   readonly value: string;
-  /** Of the value after `ref.Val.Value()`, as `%T` prints it. */
+  /** Type of the value after `ref.Val.Value()`, as `%T` prints it. */
   readonly native: string;
   /** As a failed conversion to bool writes it. */
   readonly conversion: string;

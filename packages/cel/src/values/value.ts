@@ -165,8 +165,8 @@ export function typeName(value: Value): string {
 }
 
 /**
- * Reports whether a value can be passed where a type is declared. Of lists and maps it checks the first
- * entry.
+ * Reports whether a value can be passed where a type is declared. It checks only the first entry of lists and
+ * maps.
  */
 export function isOfType(value: Value, type: CelType): boolean {
   switch (type.kind) {

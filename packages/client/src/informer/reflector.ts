@@ -55,7 +55,7 @@ class ReflectingInformer<T extends KubeObject> implements Informer<T> {
   /** Called after each change. */
   readonly #waiting = new Set<() => void>();
   #resourceVersion: string | undefined;
-  /** Where the next watch continues; undefined if the state must be listed again. */
+  /** Resource version from which the next watch continues; undefined if the state must be listed again. */
   #watchFrom: string | undefined;
   /** Set to false when the server refuses a streaming list. */
   #streamsLists = true;

@@ -20,7 +20,7 @@ export class Http2Body implements AsyncIterable<Buffer> {
   #bufferedBytes = 0;
   #received = 0;
   #ended = false;
-  /** Of the stream or its connection. */
+  /** Error of the stream or its connection. */
   #error: unknown;
   #failure: string | undefined;
   #wake: (() => void) | undefined;

@@ -27,7 +27,7 @@ export interface ControlPlaneOptions {
   readonly port: number;
   /** API versions to serve or not, as `--runtime-config` has them. */
   readonly runtimeConfig?: Readonly<Record<string, boolean>>;
-  /** Of the admission plugins that are off by default. */
+  /** Names of admission plugins that are off by default. */
   readonly enabledAdmissionPlugins?: readonly string[];
   /** A KubeSchedulerConfiguration; its connection and leader election have no effect here. */
   readonly schedulerConfig?: KeptFile | undefined;

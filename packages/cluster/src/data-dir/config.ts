@@ -35,7 +35,7 @@ export interface ClusterConfig {
   readonly simulatedNodes?: number | "all";
   /** The KubeSchedulerConfiguration, if a file gave one. */
   readonly schedulerConfig?: KeptFile;
-  /** Of the admission plugins that are off by default. */
+  /** Names of admission plugins that are off by default. */
   readonly enabledAdmissionPlugins?: readonly string[];
 }
 

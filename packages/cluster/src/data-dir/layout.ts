@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync, readdirSync, realpathSync } from "no
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 
-/** Where everything of one cluster lies. */
+/** Paths of the files of one cluster. */
 export interface Layout {
   readonly dataDir: string;
   /** Configuration of the last start. */
@@ -18,16 +18,16 @@ export interface Layout {
   readonly nodesFile: string;
   /** Which images run which commands, as `dray image map` has said. */
   readonly imagesFile: string;
-  /** Where nodes that run real containers (`--runtime oci`) keep images and the records of their network. */
+  /** Images and network records of nodes that run real containers (`--runtime oci`). */
   readonly ociDir: string;
   readonly database: string;
   readonly pki: string;
   readonly kubeconfig: string;
-  /** Of the simulated drivers. */
+  /** Kubeconfig of the simulated drivers. */
   readonly driversKubeconfig: string;
-  /** Of what simulates whole nodes. */
+  /** Kubeconfig of the simulation of whole nodes. */
   readonly simulatedNodesKubeconfig: string;
-  /** Of what leads Services to their endpoints. */
+  /** Kubeconfig of the Service proxy. */
   readonly proxyKubeconfig: string;
   /** A copy of the fleet file: the cluster continues with what it was made of. */
   readonly fleetFile: string;
@@ -38,7 +38,7 @@ export interface Layout {
   readonly volumes: string;
   /** Short, because the paths of unix sockets below it end at 107 bytes. */
   readonly runDir: string;
-  /** Where the process that runs the cluster takes requests. */
+  /** Socket on which the process that runs the cluster takes requests. */
   readonly controlSocket: string;
   /** The folder that is `/` for the node with this index. */
   nodeRoot(index: number): string;

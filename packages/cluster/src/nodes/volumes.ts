@@ -5,7 +5,7 @@ import type { Client } from "@dray/client";
 import { makeFolderSync } from "@dray/files";
 import type { Layout } from "../data-dir/layout.ts";
 
-/** Where the volumes of the default storage class are on a node. */
+/** Folder of the volumes of the default storage class on a node. */
 const onNode = "var/lib/local-path-provisioner";
 
 /**

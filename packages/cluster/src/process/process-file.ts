@@ -110,8 +110,8 @@ export function writeProcessFile(path: string, record: ProcessRecord): void {
 }
 
 /**
- * Writes this process into the file unless a living one holds it, and returns that one. Of two that try at
- * the same time one wins.
+ * Writes this process into the file unless a living one holds it, and returns that one. One of two that
+ * try at the same time wins.
  */
 export function claimProcessFile(path: string): ProcessRecord | undefined {
   const mine = `${path}.${process.pid}`;

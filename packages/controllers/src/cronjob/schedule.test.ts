@@ -12,7 +12,7 @@ const cases: readonly (readonly [schedule: string, zone: string, after: string, 
   ["*/15 1-2 * * *", "UTC", "2012-12-31T23:59:45Z", "2013-01-01T01:00:00Z"],
   ["0 0 29 2 ?", "UTC", "2012-07-09T00:00:00Z", "2016-02-29T00:00:00Z"],
   ["0 0 30 Feb ?", "UTC", "2012-07-09T00:00:00Z", "never"],
-  // Of a day of the month and one of the week either will do; a star leaves it to the other.
+  // Either a day of the month or one of the week must match; a star leaves it to the other.
   ["0 0 13 * fri", "UTC", "2026-02-01T00:00:00Z", "2026-02-06T00:00:00Z"],
   ["0 0 */10 * sun", "UTC", "2026-01-01T00:00:00Z", "2026-01-04T00:00:00Z"],
   ["0 0 * * sun", "UTC", "2026-01-01T00:00:00Z", "2026-01-04T00:00:00Z"],

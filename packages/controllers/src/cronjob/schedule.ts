@@ -67,7 +67,7 @@ function midnight(zone: string, instant: number, year: number, month: number, da
   const guess = wanted - offsetAt(zone, instant);
   const corrected = wanted - offsetAt(zone, guess);
   const first = offsetAt(zone, guess) === wanted - guess ? guess : Math.max(guess, corrected);
-  // Where clocks are put back at midnight it may not be later: then an hour after the other.
+  // A midnight that comes twice may not be later than `instant`: the second one is an hour after it.
   return first > instant ? first : instant + hour;
 }
 

@@ -62,7 +62,7 @@ export class DaemonPlan {
   }
 
   /**
-   * Of several active pods on a node all but the oldest; with surge, an old one stays until its successor is
+   * Returns all but the oldest active pod of a node; with surge, an old one stays until its successor is
    * there.
    */
   superfluous(activePods: readonly Pod[]): Pod[] {

@@ -132,7 +132,7 @@ interface EvictionsOptions {
   readonly state: TaintState;
   /** Is raised for each pod that is deleted. */
   readonly evicted: EvictedPods;
-  /** Of the names of rules whose condition may have to change. */
+  /** Queue of the names of rules whose condition may have to change. */
   readonly statusQueue: WorkQueue | undefined;
 }
 

@@ -6,7 +6,7 @@ import { serviceNameLabel } from "../shared/labels.ts";
 
 export const managedByLabel = "endpointslice.kubernetes.io/managed-by";
 
-/** Of a DNS subdomain. */
+/** Maximum length of a DNS subdomain. */
 const maxNameLength = 253;
 
 export type AddressType = "IPv4" | "IPv6";

@@ -158,7 +158,7 @@ export class JobEvaluation {
     return Date.parse(this.status.startTime) + Number(seconds) * 1000 - this.#now;
   }
 
-  /** Of containers that are restarted in place each restart is a failure. */
+  /** Reports whether restarts in place, each of which is a failure, exceed the back-off limit. */
   #restartsTooOften(): boolean {
     const { template, backoffLimit = 6 } = this.job.spec;
     if (template.spec?.restartPolicy !== "OnFailure") return false;

@@ -14,7 +14,7 @@ interface Entry {
 /** The size after all limits, and what the conditions say of it. */
 export interface Normalized {
   readonly replicas: number;
-  /** Of `AbleToScale`. */
+  /** Reason and message of `AbleToScale`. */
   readonly stability: { readonly reason: string; readonly message: string };
   /** Of `ScalingLimited`, which is true if `limited`. */
   readonly limited: boolean;

@@ -43,7 +43,7 @@ export interface MetricResult {
 /** A metric that could not be read or compared. */
 export class MetricFailure extends Error {
   override readonly name = "MetricFailure";
-  /** Of the event and the condition. */
+  /** Reason of the event and the condition. */
   readonly reason: string;
   /** Message of the condition. */
   readonly detail: string;

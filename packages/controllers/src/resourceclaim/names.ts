@@ -5,8 +5,8 @@ export const podClaimAnnotation = "resource.kubernetes.io/pod-claim-name";
 const maxBaseLength = 57;
 
 /**
- * `<pod>-<entry>-`. Where that is too long both names are cut in proportion: the server would cut off the
- * entry's name alone.
+ * Returns `<pod>-<entry>-`. If that is too long, both names are cut in proportion: the server would cut off
+ * the entry's name alone.
  */
 export function claimNameBase(pod: string, entry: string): string {
   const base = `${pod}-${entry}-`;

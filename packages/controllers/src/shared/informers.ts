@@ -142,7 +142,7 @@ const options: Readonly<Record<string, InformerOptions<never>>> = {
   [key(ServiceAccount)]: {},
 };
 
-/** Of a kind that needs no index: the garbage collector follows what the server has, deprecated or not. */
+/** Options for kinds without an index: the garbage collector also follows deprecated ones. */
 const followed: InformerOptions<never> = { ignoreWarnings: true };
 
 function key(kind: Kind): string {

@@ -75,7 +75,7 @@ export class ControllerMetrics {
   readonly #counters = new Map<MetricName, Counter>();
   readonly #histograms = new Map<MetricName, Histogram>();
   readonly #gauges = new Map<MetricName, () => readonly Sample[]>();
-  /** Of the work queues of all controllers. */
+  /** Metrics of the work queues of all controllers. */
   readonly workQueues = new WorkQueueMetrics(this.#registry);
 
   constructor() {

@@ -8,7 +8,7 @@ import type { MigrationKind } from "./resource.ts";
 /** Upstream: staging/src/k8s.io/api/storagemigration/v1/types.go, MigrationConditionType */
 export type ConditionType = "Running" | "Succeeded" | "Failed";
 
-/** Of each condition that is True. Upstream: pkg/controller/storageversionmigrator. */
+/** Reasons of conditions that are True. Upstream: pkg/controller/storageversionmigrator. */
 const reasons: Readonly<Record<ConditionType, string>> = {
   Running: "MigrationRunning",
   Succeeded: "StorageVersionMigrationSucceeded",

@@ -18,7 +18,7 @@ export interface Snapshot {
 export interface ServerVersions {
   /** `1.37` */
   readonly release: string;
-  /** Of resource.k8s.io. */
+  /** Versions of resource.k8s.io. */
   readonly served: readonly string[];
 }
 

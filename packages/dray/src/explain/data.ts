@@ -16,7 +16,7 @@ export interface Explained {
   readonly summary: string;
   /** Reasons why it waits, in order. */
   readonly waits: readonly Wait[];
-  /** Where it could be placed; null: not applicable, or unknown. */
+  /** Possible placement; null: not applicable, or unknown. */
   readonly placement: PlacementData | null;
   /** The claims of a pod, or the claim itself. */
   readonly claims: readonly ClaimData[];

@@ -136,7 +136,7 @@ test("allocated devices: their holders, and the single changes that help, in ord
   assert.deepEqual(changes(answer), [
     "toleration: request gpu of claim default/wanted tolerating old=1:NoSchedule: b",
     "device: 1 more device like gpu.example.com/a/gpu-0 on node a: a",
-    // Of two pods the one with the lower priority.
+    // The pod with the lower priority.
     "pods: pod default/p1 ending: a",
     "node: one more node like a: a-copy-1",
   ]);

@@ -21,7 +21,7 @@ export const noLock: InstanceLock = { acquire: async () => async () => {}, end()
 /** An open file that can be locked, and the shell that does it. */
 interface Locker {
   readonly file: FileHandle;
-  /** Of the file. */
+  /** Inode of the file. */
   readonly inode: bigint;
   /** Runs `flock HOW` on the file and resolves with its exit code; rejects when the shell has ended. */
   run(how: "-x" | "-u" | "-n"): Promise<number>;

@@ -111,7 +111,7 @@ class Presence {
   /** When to try next. */
   #notBefore = 0;
   #watcher: FSWatcher | undefined;
-  /** Of the folder that is watched: another one at the same path needs a watch of its own. */
+  /** Identity of the watched folder: another one at the same path needs its own watch. */
   #watched: string | undefined;
   #looked = true;
   #wake = (): void => {};

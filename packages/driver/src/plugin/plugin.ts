@@ -42,7 +42,7 @@ export interface PluginOptions {
 /** A version of the DRA gRPC API between kubelet and drivers. */
 export type NodeAPI = "v1" | "v1beta1";
 
-/** Where a driver serves the kubelet. */
+/** Paths of the sockets on which a driver serves the kubelet. */
 export interface SocketPaths {
   readonly dra: string;
   readonly registration: string;
@@ -181,7 +181,7 @@ interface Socket {
   readonly path: string;
   readonly services: readonly Service[];
   server?: RpcServer;
-  /** Of the path when it was made; it is not given to another file while we hold it. */
+  /** Inode of the path at its creation; no other file gets it while we hold it. */
   inode?: bigint | undefined;
 }
 

@@ -5,7 +5,7 @@ import type { Driver, Pool } from "../types/driver.ts";
 import { type ErrorContext, type ErrorDecision, PoolError } from "../types/errors.ts";
 import type { Publisher } from "./publisher.ts";
 
-/** Where pools come from. */
+/** Source of pools. */
 export type DiscoverySource = Pick<Driver, "discover" | "onError">;
 
 export type Decide = (error: Error, context: ErrorContext) => ErrorDecision;

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { deepFreeze, encodeJSON, type KubeObject, StatusError, timeText } from "@dray/api";
 import type { Clock, WatchEvent } from "@dray/client";
 
-/** Where an object or a collection is. */
+/** Path of an object or a collection. */
 export interface Path {
   readonly group: string;
   readonly version: string;

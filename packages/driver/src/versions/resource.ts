@@ -51,7 +51,7 @@ function inVersion<T extends KubeObject>(client: Client, kind: Kind<T>, version:
   return client.resource({ ...kind, version }, { ignoreWarnings: version !== "v1" });
 }
 
-/** Of an object that is missing the server says the name. */
+/** Reports whether the path is unknown: the error of a missing object has its name. */
 function isMissingPath(error: unknown): boolean {
   return StatusError.is(error, "NotFound") && !error.status.details?.name;
 }

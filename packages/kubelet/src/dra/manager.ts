@@ -362,9 +362,9 @@ function deviceKeys({ devices }: AllocationResult): readonly string[] {
 }
 
 /**
- * Reports whether a claim was deallocated and allocated anew since it was prepared. Of a claim from before a
- * restart only its drivers and their devices are known: they may omit devices and share IDs, but name no
- * device that is not allocated.
+ * Reports whether a claim was deallocated and allocated anew since it was prepared. Only drivers and devices
+ * of a claim from before a restart are known: they may omit devices and share IDs, but name no device that is
+ * not allocated.
  */
 function isOutdated(info: ClaimInfo, allocation: AllocationResult): boolean {
   if (info.allocated !== undefined) return info.allocated.join() !== deviceKeys(allocation).join();

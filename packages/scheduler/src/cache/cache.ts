@@ -18,7 +18,7 @@ export class SchedulerCache {
   readonly #nodes = new Map<string, NodeInfo>();
   /** The same, as long as no node comes or goes. */
   #list: readonly NodeInfo[] | undefined;
-  /** Where each pod is counted. */
+  /** Node on which each pod is counted. */
   readonly #places = new Map<string, string>();
   readonly #assumed = new Set<string>();
   /** Pods whose node is not known (yet). */

@@ -3,7 +3,7 @@ import type { NodeInfo } from "../framework/node-info.ts";
 
 /** Result of one node for a pod. */
 interface NodeResult {
-  /** Of the node when it was asked. */
+  /** Version of the node when it was filtered. */
   readonly version: number;
   readonly rejection: Rejection | undefined;
   /** Number of the search whose state has what plugins keep of a feasible node. */

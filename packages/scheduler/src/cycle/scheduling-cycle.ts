@@ -77,7 +77,7 @@ export class SchedulingCycle {
   readonly #profile: string;
   /** How many nodes each filter has seen in this search. */
   readonly #evaluations: number[];
-  /** Where the last search stopped: the next one begins there, so that all nodes are considered. */
+  /** Index at which the last search stopped: the next one begins there, so that all nodes are considered. */
   #start = 0;
   /**
    * Number of searches: results of plugins from another search are not in the state of this one. The time of

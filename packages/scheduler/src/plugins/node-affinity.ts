@@ -8,7 +8,7 @@ const rejection = (reason: string): Rejection => ({ plugin: name, reasons: [reas
 const enforced = rejection("node(s) didn't match scheduler-enforced node affinity");
 const noMatch = rejection("node(s) didn't match Pod's node affinity/selector");
 const conflict = rejection("pod affinity terms conflict");
-/** Where the state keeps what the pod prefers. */
+/** Key of the pod's preferred terms in the cycle state. */
 const scoreKey = `${name}/score`;
 
 /**

@@ -165,7 +165,7 @@ export class GroupCycle {
   }
 
   /**
-   * Of groups that have their minimum what has a node is bound; the others wait. Upstream:
+   * Binds the pods with a node of groups that have their minimum; the others wait. Upstream:
    * submitPodGroupAlgorithmResult.
    */
   async #submit(

@@ -60,7 +60,7 @@ export interface PodRefusal {
   readonly nominatedNode: string | undefined;
 }
 
-/** Of a group that has not its minimum. Upstream: submitPodGroupAlgorithmResult. */
+/** Returns the refusal of a pod whose group lacks its minimum. Upstream: submitPodGroupAlgorithmResult. */
 export function refusalOf(
   uid: string,
   member: MemberResult | undefined,

@@ -77,7 +77,7 @@ export type GroupVerdict =
 export interface GroupResult {
   readonly group: GroupNode;
   readonly verdict: GroupVerdict;
-  /** Of the first pods; those after them were not looked at. Of the group itself, not of those in it. */
+  /** Results of the group's own pods, up to the last that was tried; subgroups have their own. */
   readonly members: readonly MemberResult[];
   readonly children: readonly GroupResult[];
   /** The pod that failed, and its message: the others fail for that reason. */

@@ -5,7 +5,7 @@ import type { GroupNode } from "../framework/group-tree.ts";
 /** Maximum number of levels, the group of the pods included (WorkloadMaxTreeDepth). */
 const maxDepth = 4;
 
-/** Where groups of groups are found. */
+/** Looks groups of groups up. */
 export interface CompositeLookup {
   readonly composite: (namespace: string, name: string) => CompositePodGroup | undefined;
   /** The groups whose parent it is. */

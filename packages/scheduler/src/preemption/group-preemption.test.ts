@@ -179,7 +179,7 @@ test("a group whose disruption mode is all leaves as a whole, for a gang and for
       ...(await members(cluster, "loose", 2, (i) => asks("1", on(`n${i}`)))),
     ])
       await cluster.bound(name);
-    // Of two groups the larger unit is the more important one.
+    // The larger of two groups is the more important one.
     await gang(cluster, "g", 1, "high");
     await members(cluster, "g", 1, () => asks("3", on("n1")));
     assert.deepEqual(await leaving(cluster, 1), ["loose-1"]);

@@ -16,7 +16,7 @@ export interface DefaultPreemptionOptions {
   /** Release whose messages are used. */
   readonly release: KubernetesVersion;
   readonly executor: Pick<PreemptionExecutor, "start" | "isPreempting">;
-  /** Of the profile. */
+  /** Trials of the profile. */
   readonly trials: () => Trials;
   readonly recorder: EventRecorder;
   readonly cache: Pick<SchedulerCache, "node" | "nodes">;

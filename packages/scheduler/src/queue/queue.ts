@@ -197,7 +197,7 @@ export class SchedulingQueue {
   /** Wakes the pods that the event may help. */
   notify(event: ClusterEvent): void {
     if (event.kind === "claim" && event.users !== undefined) {
-      // Of thousands of waiting pods one uses the claim (KEP-4247; gate SchedulerPreQueueingHints).
+      // One of thousands of waiting pods uses the claim (KEP-4247; gate SchedulerPreQueueingHints).
       for (const uid of event.users) {
         const entry = this.#pods.get(uid);
         if (entry !== undefined) this.#notify(entry, event);

@@ -35,7 +35,7 @@ export interface StoreEvent {
   readonly value: string;
   /** The revision of this event; strictly increasing over a watch, equal within one txn. */
   readonly revision: number;
-  /** Where the key existed before: what it was. */
+  /** The entry before the event; absent if the key did not exist. */
   readonly previous?: Entry;
   /** Revision at which the key was created. */
   readonly createRevision: number;

@@ -126,7 +126,7 @@ export class SqliteStore implements Store, History {
       if (!this.#open) {
         this.#writer.exec("BEGIN IMMEDIATE");
         this.#open = true;
-        // Where a sync is under way the end of it commits.
+        // The end of a running sync commits.
         if (!this.#log.running) this.#flush = setImmediate(() => this.#commit());
       }
       const result = this.#apply(compare, operations);
@@ -249,7 +249,7 @@ export class SqliteStore implements Store, History {
     }
   }
 
-  /** Acknowledges what is on the disk. Where it could not be put there the file has it all the same. */
+  /** Acknowledges what is on the disk. After a failed sync the file has it all the same. */
   #settle(error: Error | null, { pending, events } = this.#unsynced, revision = this.#committed): void {
     this.#durable = revision;
     if (events.length > 0) this.#watchers.publish(events);

@@ -32,7 +32,7 @@ export class TestEtcd {
     this.#tls = tls;
   }
 
-  /** Where clients connect: the same after every start. */
+  /** URL for clients: the same after every start. */
   get url(): string {
     return `${this.#tls ? "https" : "http"}://127.0.0.1:${this.#ports[0]}`;
   }

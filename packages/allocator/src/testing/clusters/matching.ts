@@ -25,7 +25,7 @@ export function matchingQuestions(): fc.Arbitrary<Question> {
   return fc
     .record({
       features: fc.constantFrom<readonly string[]>(defaultFeatures, allFeatures),
-      /** Of a hundred. */
+      /** Percentage. */
       density: fc.constantFrom(25, 35, 50, 70),
       devices: fc.array(device, { minLength: 5, maxLength: max.devices }),
       requests: fc.integer({ min: 3, max: max.requests }),

@@ -1,6 +1,6 @@
 import { addressWarnings } from "../address.ts";
 
-/** Of a status: `podIPs` and `hostIPs` of pods, `loadBalancer.ingress` of services and ingresses. */
+/** Warnings of a status: `podIPs` and `hostIPs` of pods, `loadBalancer.ingress` of services and ingresses. */
 export function statusAddressWarnings(object: {
   readonly status?: {
     readonly podIPs?: readonly { readonly ip?: string }[];

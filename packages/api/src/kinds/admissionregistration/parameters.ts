@@ -3,7 +3,7 @@ import { checkLabelSelector } from "../../checks/nodeselector.ts";
 import type { ParamKind, ParamRef } from "../../generated/admissionregistration/v1.ts";
 import { dns1035Label, dnsSubdomain, type NameRule, pathSegment } from "../../values/names.ts";
 
-/** Of what kind the parameters of a policy are. */
+/** Validates the kind of the parameters of a policy. */
 export function checkParamKind(errors: FieldErrors, kind: ParamKind | undefined): void {
   if (kind === undefined) return;
   checkApiVersion(errors.at("apiVersion"), kind.apiVersion ?? "");

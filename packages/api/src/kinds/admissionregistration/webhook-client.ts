@@ -6,7 +6,7 @@ import { dnsSubdomain, rangeProblem } from "../../values/names.ts";
 const urlForm =
   /^(?:(?<scheme>[a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/(?<authority>[^/?#]*))?[^?#]*(?:\?(?<query>[^#]*))?(?:#(?<fragment>.*))?$/s;
 
-/** Where a webhook is: `https://host[/path]` and nothing else. */
+/** Validates the URL of a webhook: `https://host[/path]` and nothing else. */
 export function checkUrl(errors: FieldErrors, url: string): void {
   const form = "; desired format: https://host[/path]";
   const unreadable = urlProblem(url);

@@ -37,7 +37,7 @@ export function scaled(count: bigint, factor: number): bigint {
   return result >= overflow ? unlimited : BigInt(result);
 }
 
-/** Of a value that has one of two sizes. */
+/** Returns the size of a value that has one of two sizes. */
 export const unionSize = (a: SizeEstimate, b: SizeEstimate): SizeEstimate => ({
   min: smaller(a.min, b.min),
   max: larger(a.max, b.max),

@@ -83,7 +83,8 @@ export interface Match {
 
 /**
  * Finds the first match from an index on, in linear time, with a Pike VM: `@bufbuild/re2` reports only
- * whether there is a match. Of several matches with the same start it returns the one that Perl would find.
+ * whether there is a match. Among matches with the same
+ * start, returns the one that Perl would find.
  */
 export function search(pattern: RE2JS, text: string, from: number): Match | undefined {
   // RE2 rejects most texts without a match much sooner.

@@ -3,8 +3,8 @@ import { UsageError } from "../../terminal/failure.ts";
 
 /**
  * Parses the file of `--token-auth-file`: lines of token, user name, user uid and, optionally, the groups as
- * one quoted field (`t,ann,1,"dev,ops"`). Of lines with the same token the last counts; lines without a token
- * are ignored. Throws a UsageError that names the file and the line.
+ * one quoted field (`t,ann,1,"dev,ops"`). The last line with a token counts; lines without a token are
+ * ignored. Throws a UsageError that names the file and the line.
  */
 export function parseTokenFile(file: string, text: string): TokenEntry[] {
   const tokens = new Map<string, TokenEntry>();

@@ -19,7 +19,7 @@ export interface ProcessStatus {
   readonly pid?: number;
   readonly startedAt?: string;
   readonly memoryBytes?: number;
-  /** Of an ended process: when it ended or, if nothing recorded that, its last sign of life. */
+  /** Time at which a process ended or, if nothing recorded that, its last sign of life. */
   readonly deadSince?: string;
   /** How the process ended, as text. */
   readonly reason?: string;

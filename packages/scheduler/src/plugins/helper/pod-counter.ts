@@ -1,7 +1,7 @@
 import type { Pod } from "@dray/api/core/v1";
 import type { NodeInfo } from "../../framework/node-info.ts";
 
-/** Of the node when its pods were counted. */
+/** Number of pods of a node, and its version when they were counted. */
 interface Count {
   version: number;
   pods: number;

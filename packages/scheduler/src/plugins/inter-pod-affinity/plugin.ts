@@ -15,7 +15,7 @@ import {
 } from "./terms.ts";
 
 const name = "InterPodAffinity";
-/** Where the state keeps what scores go by. */
+/** Key of the data for scores in the cycle state. */
 const scoreKey = `${name}/score`;
 const reject = (reason: string, resolvable: boolean): Rejection => ({
   plugin: name,

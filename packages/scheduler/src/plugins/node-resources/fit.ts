@@ -21,7 +21,7 @@ interface Need {
   readonly reason: string;
 }
 
-/** Where the state keeps what the pod counts as in scores. */
+/** Key of the pod's requests for scores in the cycle state. */
 const scoreKey = `${name}/score`;
 
 /** As upstream reports them; extended resources follow. */

@@ -11,7 +11,7 @@ import { isScalarResource, requestsOf, scoredRequest } from "../../framework/res
 import type { ResourceWeight, ScoringStrategy } from "../args.ts";
 import { scoreByShape } from "../helper/score-shape.ts";
 
-/** Of each resource: with the pod, without it, and of the node. Resources without capacity do not count. */
+/** Scores amounts of resources with the pod, without it, and of the node; skips those without capacity. */
 type Scorer = (requested: Float64Array, allocated: Float64Array, allocatable: Float64Array) => number;
 
 /**
@@ -183,7 +183,7 @@ function balance(requested: Float64Array, allocatable: Float64Array): number {
     squares += (own - mean) * (own - mean);
     distance = own - distance;
   }
-  // Of two shares exactly half their distance: rounding must not differ from upstream's.
+  // Exactly half the distance for two shares: rounding must not differ from upstream's.
   const deviation = count === 2 ? Math.abs(distance / 2) : Math.sqrt(squares / count);
   return Math.trunc((1 - deviation) * maxScore);
 }

@@ -17,7 +17,7 @@ import {
 import { normalizeSpread, type SpreadScore, scoreSpread, spreadScore } from "./score.ts";
 
 const name = "PodTopologySpread";
-/** Where the state keeps what scores go by. */
+/** Key of the data for scores in the cycle state. */
 const scoreKey = `${name}/score`;
 const noMatch = "node(s) didn't match pod topology spread constraints";
 const skewed: Rejection = { plugin: name, reasons: [noMatch], resolvable: true };
@@ -51,7 +51,7 @@ class Domains {
     return this.#counts.get(domain) ?? 0;
   }
 
-  /** Of all domains the fewest; 0 where there are fewer domains than there must be (KEP-3022). */
+  /** Least number of matching pods of any domain; 0 with fewer domains than minDomains (KEP-3022). */
   get least(): number {
     if (this.#counts.size < this.constraint.minDomains) return 0;
     if (this.#least === undefined) {

@@ -70,7 +70,7 @@ function checkTarget(errors: FieldErrors, target: MetricTarget): void {
     errors.at("averageUtilization").invalid(averageUtilization, "must be greater than 0");
 }
 
-/** Of resources a target is a quantity or a share of what is requested. */
+/** A target for resources is a quantity or a share of the requests. */
 function checkShareOrValue(errors: FieldErrors, target: MetricTarget): void {
   checkTarget(errors, target);
   const { averageUtilization, averageValue } = target;

@@ -16,7 +16,7 @@ import { int64Of, isDecimalInteger } from "../../../text/decimal-integer.ts";
 import { quoted } from "../../../text/quoted.ts";
 import { dnsLabel, isLabelValue, qualifiedName } from "../../../values/names.ts";
 
-/** Where a pod may run: selectors, affinity, tolerations, spreading, gates. */
+/** Constraints on the node of a pod: selectors, affinity, tolerations, spreading, gates. */
 
 const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 

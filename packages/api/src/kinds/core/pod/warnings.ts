@@ -138,7 +138,7 @@ function portText(port: ContainerPort): string {
   return `{Name:${port.name ?? ""} HostPort:${port.hostPort ?? 0} ContainerPort:${port.containerPort} Protocol:${port.protocol ?? ""} HostIP:${port.hostIP ?? ""}}`;
 }
 
-/** Of one sort; the headers of an answer have 4096 characters for all of them. */
+/** Maximum number of one sort; the headers of a response have 4096 characters for all of them. */
 const maxWarnings = 1000;
 
 function portWarnings(containers: readonly Placed[]): string[] {

@@ -30,7 +30,7 @@ function checkBudget(errors: FieldErrors, { spec }: PodDisruptionBudget): void {
 }
 
 const podDisruptionBudgetValidation = {
-  // Of the metadata upstream checks only what all kinds have in common: a name need only fit into a path.
+  // Upstream checks only the metadata that all kinds have in common: a name need only fit into a path.
   create: checkBudget,
   update(errors: FieldErrors, object: PodDisruptionBudget): void {
     checkBudget(errors, object);

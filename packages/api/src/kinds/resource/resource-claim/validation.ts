@@ -33,7 +33,7 @@ export function mayUseAdminAccess({ namespaceLabels }: ValidationContext): boole
 /** The references that name a request of the claim: `request`, and `request/alternative`. */
 export function requestReferences(claim: DeviceClaim | undefined): ReadonlySet<string> {
   const names = new Set<string>();
-  // Of several requests with one name the last counts.
+  // The last of several requests with one name counts.
   const requests = new Map((claim?.requests ?? []).map((request) => [request.name ?? "", request]));
   for (const [name, request] of requests) {
     names.add(name);

@@ -10,7 +10,7 @@ export interface ServiceRulesInput {
   readonly services: readonly ServiceRoute[];
   /** The nodes of the cluster on this machine, and the addresses of their pods. */
   readonly nodes: readonly { readonly name: string; readonly range: string }[];
-  /** Where the DNS server of the cluster listens; pods send queries to port 53 of the address. */
+  /** Address of the cluster's DNS server; pods send queries to port 53 of it. */
   readonly dns: { readonly address: string; readonly port: number } | undefined;
 }
 
