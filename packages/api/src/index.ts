@@ -14,6 +14,7 @@ export * from "./objects/object.ts";
 export { assertKubeObject, type Wire } from "./objects/wire.ts";
 export * from "./selectors/index.ts";
 export * from "./selectors/node-fit.ts";
+export { codePointOf } from "./text/code-point.ts";
 export { floatText } from "./text/float-text.ts";
 export { goEscapes, quoted, quotedBytes, quotedTime } from "./text/quoted.ts";
 export { DurationError, durationText, parseDuration } from "./values/duration.ts";

@@ -1,3 +1,5 @@
+import { codePointOf } from "./code-point.ts";
+
 /** Texts in double quotes as Go prints them, in every message that upstream makes with `%q`. */
 
 /** Go's escapes of characters that have one of their own. */
@@ -25,7 +27,7 @@ export function quoted(text: string): string {
 function escaped(character: string): string {
   const known = goEscapes[character];
   if (known !== undefined) return known;
-  const code = character.codePointAt(0)!;
+  const code = codePointOf(character);
   if (code < 0x80) return `\\x${hex(code, 2)}`;
   return code > 0xffff ? `\\U${hex(code, 8)}` : `\\u${hex(code, 4)}`;
 }

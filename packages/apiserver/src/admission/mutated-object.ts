@@ -44,7 +44,8 @@ export function replaceObject(
     decoded = decodePatched(tree, kind, { ...reader.decoding(validation), notes, keepsNulls: true });
   } catch (error) {
     // Keeps the reason only: the rest of the message is for patches of clients.
-    throw new UndecodableError((error as Error).message.split(`${quoted(encodeJSON(tree))}: `).at(-1)!);
+    const { message } = error as Error;
+    throw new UndecodableError(message.split(`${quoted(encodeJSON(tree))}: `).at(-1) ?? message);
   }
   const { object, provenance } = decoded;
   const { served } = version;

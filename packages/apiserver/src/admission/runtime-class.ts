@@ -28,7 +28,7 @@ export function runtimeClass({ storage }: AdmissionContext): AdmissionPlugin {
   return {
     mutate(request) {
       if (!concerns(request)) return;
-      const spec = (request.object as Pod).spec!;
+      const spec = (request.object as Pod).spec;
       const { overhead, scheduling } = classOf(request) ?? {};
       const refuse = (why: string): never => {
         throw forbidden(request.served, request.name, why);
@@ -56,7 +56,7 @@ export function runtimeClass({ storage }: AdmissionContext): AdmissionPlugin {
     },
     validate(request) {
       if (!concerns(request)) return;
-      const { overhead } = (request.object as Pod).spec!;
+      const { overhead } = (request.object as Pod).spec;
       const own = classOf(request)?.overhead;
       if (own === undefined ? overhead === undefined : sameAmounts(own.podFixed, overhead)) return;
       const why =
@@ -90,6 +90,7 @@ function mergeTolerations(spec: PodSpec, more: readonly Toleration[]): void {
   const later = Map.groupBy(all.toReversed(), (each) => kindOf(each));
   spec.tolerations = all.filter((toleration) => {
     const kind = kindOf(toleration);
+    // Each toleration has been put into its group.
     later.get(kind)!.pop();
     const rivals = new Set([kind, kindOf({ ...toleration, operator: "Exists" }), keyless]);
     for (const rival of rivals) {

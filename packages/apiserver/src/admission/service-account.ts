@@ -90,7 +90,7 @@ function mirrorProblem(pod: Pod): string | undefined {
 }
 
 function mountToken(pod: Pod, newId: () => string): void {
-  const spec = pod.spec!;
+  const spec = pod.spec;
   const containers: Container[] = [...(spec.initContainers ?? []), ...(spec.containers ?? [])];
   const lacking = containers.filter(
     (container) => !(container.volumeMounts ?? []).some((mount) => mount.mountPath === tokenPath),

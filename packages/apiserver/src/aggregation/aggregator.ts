@@ -1,11 +1,10 @@
-import type { APIService } from "@dray/api/apiregistration/v1";
 import type { ApiRequest, ApiResponse, Clock, Log, UserInfo } from "@dray/client";
 import type { Certificate } from "../certificates/pki.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import type { RequestInfo } from "../request/info.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { OwnObjects } from "../write/own-objects.ts";
-import { BackEnds } from "./back-end.ts";
+import { BackEnds, type RemoteService } from "./back-end.ts";
 import { LocalServices } from "./local-services.ts";
 import { RemoteServices } from "./remote-services.ts";
 
@@ -60,7 +59,7 @@ export class Aggregator {
   }
 
   async #proxyRequest(
-    service: APIService,
+    service: RemoteService,
     request: ApiRequest,
     info: RequestInfo,
     user: UserInfo,
@@ -69,7 +68,7 @@ export class Aggregator {
     return proxyRequest(this.#backEnds, { service, request, info, user, clock: this.#clock });
   }
 
-  #serviceFor(path: string): APIService | undefined {
+  #serviceFor(path: string): RemoteService | undefined {
     if (path.startsWith(openAPIRoot)) return this.#describing(path.slice(openAPIRoot.length));
     const [, root, group, version] = path.split("/");
     if (root === "api") return this.remote.find("", "v1");
@@ -78,7 +77,7 @@ export class Aggregator {
   }
 
   /** Returns the APIService whose back end has an OpenAPI v3 document. */
-  #describing(name: string): APIService | undefined {
+  #describing(name: string): RemoteService | undefined {
     for (const { service, openAPI } of this.remote.list)
       if (openAPI !== undefined && Object.hasOwn(openAPI.paths, name)) return service;
     return undefined;

@@ -1,10 +1,9 @@
-import type { APIService } from "@dray/api/apiregistration/v1";
 import type { Service } from "@dray/api/core/v1";
 import type { Clock } from "@dray/client";
 import { type Address, readyEndpoint, serviceLabel } from "../proxy/service-address.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
-import { type BackEnds, type Document, urlOf } from "./back-end.ts";
+import { type BackEnds, type Document, type RemoteService, urlOf } from "./back-end.ts";
 import type { Availability } from "./condition.ts";
 import { identityHeaders } from "./headers.ts";
 
@@ -24,7 +23,7 @@ const failed = (reason: string, message: string): Availability => ({ status: "Fa
  * Upstream: staging/src/k8s.io/kube-aggregator/pkg/controllers/status/remote, sync
  */
 export async function checkAvailability(
-  service: APIService,
+  service: RemoteService,
   storage: Storage,
   fetchOptions: FetchOptions,
 ): Promise<Availability> {
@@ -51,8 +50,8 @@ export async function checkAvailability(
 }
 
 /** Returns what is wrong with the Service; undefined if nothing is. */
-function serviceProblem({ spec }: APIService, storage: Storage): Availability | undefined {
-  const { namespace = "", name = "", port = 443 } = spec.service!;
+function serviceProblem({ spec }: RemoteService, storage: Storage): Availability | undefined {
+  const { namespace = "", name = "", port = 443 } = spec.service;
   const named = `service/${name} in ${JSON.stringify(namespace)}`;
   const found = storage.cache("services").get(objectKey("services", namespace, name));
   if (found === undefined) return failed("ServiceNotFound", `${named} is not present`);
@@ -98,7 +97,7 @@ export interface FetchOptions {
  * Gets a document as the aggregator itself. Rejects with Go's error message if there is no response in time.
  */
 export async function fetchDocument(
-  service: APIService,
+  service: RemoteService,
   address: Address,
   { path, headers }: DocumentRequest,
   { backEnds, clock, signal, timeout = checkTimeout }: FetchOptions,

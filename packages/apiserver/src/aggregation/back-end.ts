@@ -1,11 +1,18 @@
 import type { IncomingMessage } from "node:http";
 import { Agent, request as httpsRequest } from "node:https";
 import type { ConnectionOptions } from "node:tls";
-import type { APIService } from "@dray/api/apiregistration/v1";
+import type { APIService, ServiceReference } from "@dray/api/apiregistration/v1";
 import type { Certificate } from "../certificates/pki.ts";
 import { failureText } from "../errors/go-errors.ts";
 import { type Address, resolveService } from "../proxy/service-address.ts";
 import type { Storage } from "../storage/storage.ts";
+
+/** An APIService whose version another server serves: its back end is a Service. */
+export type RemoteService = APIService & { readonly spec: { readonly service: ServiceReference } };
+
+export function isRemoteService(service: APIService): service is RemoteService {
+  return Boolean(service.spec?.service);
+}
 
 /** A request to a back end. */
 export interface BackEndRequest {
@@ -45,17 +52,17 @@ export class BackEnds {
   }
 
   /** Returns the address of the Service of an APIService. Throws an Error with Kubernetes' message. */
-  address({ spec }: APIService): Address {
-    const { namespace = "", name = "", port = 443 } = spec.service!;
+  address({ spec }: RemoteService): Address {
+    const { namespace = "", name = "", port = 443 } = spec.service;
     return resolveService({ namespace, name, port }, this.#storage);
   }
 
   /** Options of node:tls. Upstream: remote_available_controller.go, BuildTransportConfig */
-  tls({ spec }: APIService): ConnectionOptions {
+  tls({ spec }: RemoteService): ConnectionOptions {
     const { service, caBundle, insecureSkipTLSVerify } = spec;
     const own = this.#certificate;
     return {
-      servername: `${service!.name}.${service!.namespace}.svc`,
+      servername: `${service.name}.${service.namespace}.svc`,
       ...(own === undefined ? {} : { cert: own.certificate, key: own.key }),
       ...(insecureSkipTLSVerify ? { rejectUnauthorized: false } : {}),
       ...(caBundle ? { ca: Buffer.from(caBundle, "base64") } : {}),
@@ -65,7 +72,7 @@ export class BackEnds {
   /**
    * Sends a request; resolves when the response begins. Rejects with Node's Error if there is no response.
    */
-  send(service: APIService, { host, port }: Address, sent: BackEndRequest): Promise<IncomingMessage> {
+  send(service: RemoteService, { host, port }: Address, sent: BackEndRequest): Promise<IncomingMessage> {
     const { method, path, headers, body, signal } = sent;
     const options = { agent: this.#agent, host, port, method, path, signal, ...this.tls(service) };
     const sized = body === undefined ? headers : { ...headers, "content-length": String(body.length) };
@@ -86,7 +93,7 @@ export class BackEnds {
   }
 
   /** Reads a whole document. Rejects with Go's error message if this fails. */
-  async read(service: APIService, address: Address, sent: BackEndRequest): Promise<Document> {
+  async read(service: RemoteService, address: Address, sent: BackEndRequest): Promise<Document> {
     try {
       const response = await this.send(service, address, sent);
       const chunks: Buffer[] = [];

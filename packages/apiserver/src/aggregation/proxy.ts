@@ -1,13 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import { encodeJSON, StatusError } from "@dray/api";
-import type { APIService } from "@dray/api/apiregistration/v1";
 import { type ApiRequest, type ApiResponse, type Clock, type UserInfo, wireResponse } from "@dray/client";
 import { failureText } from "../errors/go-errors.ts";
 import { textResponse } from "../http/response.ts";
 import type { Address } from "../proxy/service-address.ts";
 import type { RequestInfo } from "../request/info.ts";
 import { isUpgrade } from "../upgrade/request.ts";
-import { type BackEnds, urlOf } from "./back-end.ts";
+import { type BackEnds, type RemoteService, urlOf } from "./back-end.ts";
 import { isAvailable } from "./condition.ts";
 import { forwardedHeaders, identityHeaders, passedResponseHeaders, withoutIdentity } from "./headers.ts";
 
@@ -18,7 +17,7 @@ const unavailable = (): ApiResponse => textResponse(503, "service unavailable\n"
 
 /** A request to a version of another server, after authentication and authorization. */
 export interface ForwardedRequest {
-  readonly service: APIService;
+  readonly service: RemoteService;
   readonly request: ApiRequest;
   readonly info: RequestInfo;
   readonly user: UserInfo;

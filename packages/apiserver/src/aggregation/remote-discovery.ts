@@ -1,5 +1,5 @@
-import type { APIService } from "@dray/api/apiregistration/v1";
 import { type FetchOptions, fetchDocument } from "./availability.ts";
+import type { RemoteService } from "./back-end.ts";
 
 /**
  * APIVersionDiscovery of apidiscovery.k8s.io/v2: the resources of a version, for the document of all groups.
@@ -27,21 +27,21 @@ const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupD
  * fetchFreshDiscoveryForService
  */
 export async function readDiscovery(
-  service: APIService,
+  service: RemoteService,
   known: RemoteDiscovery | undefined,
   fetchOptions: FetchOptions,
 ): Promise<RemoteDiscovery> {
   const { group = "", version = "" } = service.spec;
   const address = fetchOptions.backEnds.address(service);
-  const isKnown = known?.etag !== undefined && known.entry.freshness === "Current";
-  const tag: Record<string, string> = isKnown ? { "if-none-match": known.etag! } : {};
+  const current = known?.entry.freshness === "Current" ? known : undefined;
+  const tag: Record<string, string> = current?.etag === undefined ? {} : { "if-none-match": current.etag };
   const all = await fetchDocument(
     service,
     address,
     { path: "/apis", headers: { accept: aggregatedType, ...tag } },
     fetchOptions,
   );
-  if (all.status === 304 && isKnown) return known;
+  if (all.status === 304 && current?.etag !== undefined) return current;
   if (all.status === 503) throw new Error("the server answered 503 to /apis");
   if (all.status === 200 && isAggregated(all.headers["content-type"])) {
     const { etag } = all.headers;

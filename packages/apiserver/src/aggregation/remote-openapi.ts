@@ -1,6 +1,6 @@
-import type { APIService } from "@dray/api/apiregistration/v1";
 import type { JSONObject } from "@dray/api/openapi";
 import { type FetchOptions, fetchDocument } from "./availability.ts";
+import type { RemoteService } from "./back-end.ts";
 import { type Swagger, swaggerOf } from "./swagger-part.ts";
 import { convertedSwagger } from "./swagger-to-v3.ts";
 
@@ -25,7 +25,7 @@ const timeout = 60_000;
  * Upstream: staging/src/k8s.io/kube-aggregator/pkg/controllers/openapi and openapiv3
  */
 export async function readOpenAPI(
-  service: APIService,
+  service: RemoteService,
   known: RemoteOpenAPI | undefined,
   fetchOptions: FetchOptions,
 ): Promise<RemoteOpenAPI> {
@@ -38,9 +38,8 @@ export async function readOpenAPI(
     ...(etag === undefined ? {} : { etag }),
   };
   if (paths === undefined && swagger !== undefined) {
-    const isSame = swagger === known?.swagger && known.converted !== undefined;
-    const converted = isSame ? known.converted! : Buffer.from(JSON.stringify(convertedSwagger(swagger)));
-    return { ...read, converted };
+    const same = swagger === known?.swagger ? known.converted : undefined;
+    return { ...read, converted: same ?? Buffer.from(JSON.stringify(convertedSwagger(swagger))) };
   }
   const isSame = swagger === known?.swagger && JSON.stringify(read.paths) === JSON.stringify(known?.paths);
   return isSame && known !== undefined ? known : read;
@@ -51,7 +50,7 @@ export async function readOpenAPI(
  * no list.
  */
 async function pathsOf(
-  service: APIService,
+  service: RemoteService,
   fetchOptions: FetchOptions,
 ): Promise<RemoteOpenAPI["paths"] | undefined> {
   const { group = "", version = "" } = service.spec;
@@ -66,7 +65,7 @@ async function pathsOf(
 
 /** Returns the version's part of OpenAPI v2; parsed again only if the document has changed. */
 async function swaggerFrom(
-  service: APIService,
+  service: RemoteService,
   known: RemoteOpenAPI | undefined,
   fetchOptions: FetchOptions,
 ): Promise<Pick<RemoteOpenAPI, "swagger" | "etag">> {

@@ -7,7 +7,7 @@ import type { Subscriber } from "../storage/cache.ts";
 import { deepEqual } from "../storage/json.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { OwnObjects } from "../write/own-objects.ts";
-import type { BackEnds } from "./back-end.ts";
+import { type BackEnds, isRemoteService, type RemoteService } from "./back-end.ts";
 import { availableCondition, isAvailable, reportAvailability } from "./condition.ts";
 import type { RemoteDiscovery } from "./remote-discovery.ts";
 import type { RemoteOpenAPI } from "./remote-openapi.ts";
@@ -21,7 +21,7 @@ const firstDocumentsDelay = 500;
 
 /** A version of another server, with its state. */
 export interface Remote {
-  readonly service: APIService;
+  readonly service: RemoteService;
   /** Absent until the first read. */
   readonly discovery?: RemoteDiscovery;
   readonly openAPI?: RemoteOpenAPI;
@@ -85,7 +85,7 @@ export class RemoteServices {
   }
 
   /** Returns the APIService of a version of another server; undefined for others. */
-  find(group: string, version: string): APIService | undefined {
+  find(group: string, version: string): RemoteService | undefined {
     if (this.#byName.size === 0) return undefined;
     const name = this.#byVersion.get(`${group}/${version}`);
     return name === undefined ? undefined : this.#byName.get(name)?.service;
@@ -117,7 +117,7 @@ export class RemoteServices {
 
   #take(service: APIService): void {
     const { name } = service.metadata;
-    if (!service.spec?.service) {
+    if (!isRemoteService(service)) {
       this.#forget(name);
       return;
     }
@@ -142,7 +142,7 @@ export class RemoteServices {
   /** Checks the back ends of a Service again. */
   #touch(namespace: string | undefined, service: string | undefined): void {
     for (const [name, { service: one }] of this.#byName) {
-      const { namespace: home, name: target } = one.spec.service!;
+      const { namespace: home, name: target } = one.spec.service;
       if (home === namespace && target === service) this.#checks.add(name);
     }
   }
@@ -209,4 +209,4 @@ export class RemoteServices {
   }
 }
 
-const versionOf = ({ spec }: APIService): string => `${spec.group ?? ""}/${spec.version ?? ""}`;
+const versionOf = ({ spec }: RemoteService): string => `${spec.group ?? ""}/${spec.version ?? ""}`;

@@ -64,13 +64,14 @@ function withParameters(value: unknown, parameters: Named): unknown {
  */
 export function withPart<Document extends Swagger>(document: Document, part: Swagger): Document {
   const present = document.definitions ?? {};
-  const names = new Map<string, string>();
-  for (const [name, type] of Object.entries(part.definitions ?? {}))
-    names.set(name, freeName(name, type, present));
-  const references = new Map([...names].map(([from, to]) => [definitionsRoot + from, definitionsRoot + to]));
+  const added = Object.entries(part.definitions ?? {}).map(([name, type]) => ({
+    from: name,
+    to: freeName(name, type, present),
+    type,
+  }));
+  const references = new Map(added.map(({ from, to }) => [definitionsRoot + from, definitionsRoot + to]));
   const definitions: Record<string, unknown> = { ...present };
-  for (const [name, type] of Object.entries(part.definitions ?? {}))
-    definitions[names.get(name)!] ??= withNames(type, references);
+  for (const { to, type } of added) definitions[to] ??= withNames(type, references);
   const paths = { ...(withNames(part.paths ?? {}, references) as object), ...document.paths };
   return { ...document, paths, definitions };
 }

@@ -1,6 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import type { DetailedPeerCertificate, TLSSocket } from "node:tls";
 import type { ApiRequest, UserInfo } from "@dray/client";
+import { commonNameOf } from "./common-name.ts";
 import { type RequestHeader, requestHeaderUser } from "./request-header.ts";
 
 /** Uses of the client certificate of a connection. */
@@ -30,7 +31,7 @@ export class FrontProxies {
   /** The connection's certificate must have been verified against either authority. */
   uses(socket: TLSSocket): CertificateUses {
     const chain = [...chainOf(socket.getPeerCertificate(true))];
-    const commonName = [chain[0]?.subject?.CN ?? ""].flat().at(-1)!;
+    const commonName = commonNameOf(chain[0]?.subject?.CN);
     const { allowedNames = [] } = this.#options;
     const isAllowed = allowedNames.length === 0 || allowedNames.includes(commonName);
     const signedBy = (authorities: ReadonlySet<string>): boolean =>

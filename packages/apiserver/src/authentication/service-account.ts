@@ -63,7 +63,7 @@ export class ServiceAccountTokens {
       iss: this.issuer,
       jti: this.#newId(),
       "kubernetes.io": {
-        namespace: namespace!,
+        namespace: namespace,
         ...(bound.node ? { node: bound.node } : {}),
         ...(bound.pod ? { pod: named(bound.pod) } : {}),
         ...(bound.secret ? { secret: named(bound.secret) } : {}),

@@ -1,6 +1,6 @@
 import { createPublicKey, verify } from "node:crypto";
 import { addressText, unmapped } from "@dray/api/ip";
-import { children, content, objectIdText } from "./der.ts";
+import { child, children, content, objectIdText } from "./der.ts";
 import { extensionRequestId } from "./x509.ts";
 
 /** A parsed PKCS#10 request. */
@@ -46,16 +46,20 @@ const end = "-----END CERTIFICATE REQUEST-----";
 /** Reads `spec.request` of a CertificateSigningRequest: PEM in base64. Its signature is not checked. */
 export function parseCertificateRequest(request: string): CertificateRequest | UnreadableRequest {
   const der = derOf(request);
-  if (der === undefined) return { error: "PEM block type must be CERTIFICATE REQUEST" };
+  return der === undefined ? { error: withoutBlock } : parse(der);
+}
+
+const withoutBlock = "PEM block type must be CERTIFICATE REQUEST";
+
+function parse(der: Buffer): CertificateRequest | UnreadableRequest {
   try {
-    const [info] = children(der);
-    const [, subject, publicKey, ...rest] = children(info!);
+    const [, subject, publicKey, ...rest] = children(child(der, 0));
+    if (subject === undefined || publicKey === undefined) throw new RangeError("no subject or public key");
     const names = new Map<string, string[]>();
-    for (const relative of children(subject!)) {
+    for (const relative of children(subject)) {
       for (const attribute of children(relative)) {
-        const [id, value] = children(attribute);
-        const key = objectIdText(id!);
-        names.set(key, [...(names.get(key) ?? []), content(value!).toString("utf8")]);
+        const key = objectIdText(child(attribute, 0));
+        names.set(key, [...(names.get(key) ?? []), content(child(attribute, 1)).toString("utf8")]);
       }
     }
     const attributes = rest.find((part) => part[0] === 0xa0);
@@ -63,8 +67,8 @@ export function parseCertificateRequest(request: string): CertificateRequest | U
       commonName: names.get(commonNameId)?.at(-1) ?? "",
       organizations: names.get(organizationId) ?? [],
       alternativeNames: attributes === undefined ? [] : namesIn(attributes),
-      subject: subject!,
-      publicKey: publicKey!,
+      subject,
+      publicKey,
     };
   } catch (error) {
     if (!(error instanceof RangeError || error instanceof TypeError)) throw error;
@@ -74,15 +78,17 @@ export function parseCertificateRequest(request: string): CertificateRequest | U
 
 /** Checks that a request is signed with its own key; returns the problem, or undefined. */
 export function signatureProblem(request: string): string | undefined {
-  const parsed = parseCertificateRequest(request);
+  const der = derOf(request);
+  if (der === undefined) return withoutBlock;
+  const parsed = parse(der);
   if ("error" in parsed) return parsed.error;
-  const [info, algorithm, signature] = children(derOf(request)!);
-  const digest = digests[objectIdText(children(algorithm!)[0]!)];
+  const [info, algorithm, signature] = [child(der, 0), child(der, 1), child(der, 2)];
+  const digest = digests[objectIdText(child(algorithm, 0))];
   if (digest === undefined) return "x509: cannot verify signature: algorithm unimplemented";
   try {
-    const key = createPublicKey({ key: children(info!)[2]!, format: "der", type: "spki" });
+    const key = createPublicKey({ key: parsed.publicKey, format: "der", type: "spki" });
     // The first byte of a bit string is the number of unused bits at its end.
-    if (verify(digest, info!, key, content(signature!).subarray(1))) return undefined;
+    if (verify(digest, info, key, content(signature).subarray(1))) return undefined;
     return "x509: signature does not match the key of the request";
   } catch {
     return "x509: unknown public key algorithm";
@@ -91,12 +97,10 @@ export function signatureProblem(request: string): string | undefined {
 
 function namesIn(attributes: Buffer): AlternativeName[] {
   return children(attributes).flatMap((attribute) => {
-    const [id, values] = children(attribute);
-    if (objectIdText(id!) !== extensionRequestId) return [];
-    const [extensions] = children(values!);
-    return children(extensions!)
-      .filter((extension) => objectIdText(children(extension)[0]!) === alternativeNameId)
-      .flatMap((extension) => children(content(children(extension).at(-1)!)))
+    if (objectIdText(child(attribute, 0)) !== extensionRequestId) return [];
+    return children(child(child(attribute, 1), 0))
+      .filter((extension) => objectIdText(child(extension, 0)) === alternativeNameId)
+      .flatMap((extension) => children(content(child(extension, -1))))
       .map(readName);
   });
 }

@@ -31,7 +31,8 @@ export function bits(content: Uint8Array, unused = 0): Buffer {
 /** `1.2.840.10045.2.1` */
 export function objectId(text: string): Buffer {
   const [first, second, ...rest] = text.split(".").map(Number);
-  const bytes = [first! * 40 + second!];
+  if (first === undefined || second === undefined) throw new TypeError(`not an object identifier: ${text}`);
+  const bytes = [first * 40 + second];
   for (const part of rest) {
     const digits = [part & 0x7f];
     for (let remaining = Math.floor(part / 128); remaining > 0; remaining = Math.floor(remaining / 128)) {
@@ -62,6 +63,16 @@ export function children(value: Buffer): Buffer[] {
     found.push(value.subarray(at, inner.end));
     at = inner.end;
   }
+  return found;
+}
+
+/**
+ * Returns one of the values inside a constructed value, counted from the end if `index` is negative. Throws a
+ * RangeError.
+ */
+export function child(value: Buffer, index: number): Buffer {
+  const found = children(value).at(index);
+  if (found === undefined) throw new RangeError("the value has fewer parts");
   return found;
 }
 

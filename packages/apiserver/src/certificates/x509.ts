@@ -5,6 +5,7 @@ import { addressBytes, parseAddress } from "@dray/api/ip";
 import {
   bits,
   boolean,
+  child,
   children,
   content,
   integer,
@@ -54,8 +55,8 @@ export function assembleCertificate(parts: CertificateParts): string {
 }
 
 export function pem(type: string, der: Buffer): string {
-  const lines = der.toString("base64").match(/.{1,64}/g)!;
-  return `-----BEGIN ${type}-----\n${lines.join("\n")}\n-----END ${type}-----\n`;
+  const lines = der.toString("base64").replace(/.{64}(?=.)/g, "$&\n");
+  return `-----BEGIN ${type}-----\n${lines}\n-----END ${type}-----\n`;
 }
 
 /** Curves of ECDSA keys, with the algorithm that signs with them. */
@@ -100,7 +101,7 @@ export function distinguishedName(name: { commonName: string; organizations?: re
 /** Returns the subject of an authority's certificate, byte for byte: the issuer of its certificates. */
 export function subjectOf(certificate: string): Buffer {
   const der = new X509Certificate(certificate).raw;
-  const fields = children(children(der)[0]!);
+  const fields = children(child(der, 0));
   // version [0], serialNumber, signature, issuer, validity, subject
   const first = fields[0]![0] === 0xa0 ? 1 : 0;
   return fields[first + 4]!;
@@ -108,11 +109,11 @@ export function subjectOf(certificate: string): Buffer {
 
 /** Returns the value of an extension of a certificate. */
 export function extensionOf(certificate: string, id: string): Buffer | undefined {
-  const fields = children(children(new X509Certificate(certificate).raw)[0]!);
+  const fields = children(child(new X509Certificate(certificate).raw, 0));
   const all = fields.find((field) => field[0] === 0xa3);
   if (all === undefined) return undefined;
-  const found = children(children(all)[0]!).find((one) => objectIdText(children(one)[0]!) === id);
-  return found === undefined ? undefined : content(children(found).at(-1)!);
+  const found = children(child(all, 0)).find((one) => objectIdText(child(one, 0)) === id);
+  return found === undefined ? undefined : content(child(found, -1));
 }
 
 /**

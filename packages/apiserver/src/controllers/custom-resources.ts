@@ -75,6 +75,7 @@ export class CustomResources {
   }
 
   get #served(): ServedResource {
+    // `start` does nothing else if definitions are not served.
     return this.#definitionResource!;
   }
 
@@ -164,7 +165,7 @@ export class CustomResources {
 
   #writeCondition(definition: Definition, condition: Condition, last = false): Promise<void> {
     const conditions = withCondition(definition.status?.conditions, condition, this.#registry.now());
-    return this.#write(definition, { ...definition.status!, conditions }, last);
+    return this.#write(definition, { ...definition.status, conditions }, last);
   }
 
   /** Writes the status; `last` also removes the finalizer. */

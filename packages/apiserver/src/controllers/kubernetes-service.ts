@@ -13,15 +13,14 @@ import { ipAddressWriter, repairAddresses } from "./ip-addresses.ts";
 /** The address at which clients reach the server. */
 export interface Endpoint {
   /** The service `kubernetes` has its address in the first range (--service-cluster-ip-range). */
-  readonly ranges: readonly AddressRange[];
+  readonly ranges: readonly [AddressRange, ...AddressRange[]];
   readonly port: number;
   /** Absent: the service `kubernetes` gets no endpoints. */
   readonly address?: string;
 }
 
 /** Returns the address of the service `kubernetes`: the first one of the first range. */
-const apiServiceAddress = ([range]: readonly AddressRange[]): string =>
-  addressText(range!.first, range!.family);
+const apiServiceAddress = ([range]: Endpoint["ranges"]): string => addressText(range.first, range.family);
 
 /** Milliseconds between two reconciliations of the service, as upstream. */
 const reconcileInterval = 10_000;

@@ -15,7 +15,11 @@ const scalars: Readonly<Record<string, TypeSchema>> = {
 };
 
 /** Metadata is the same everywhere. */
-const metadata = (): FieldSchema => builtInType("v1", "ConfigMap")!.schema.map!.fields!.get("metadata")!;
+function metadata(): FieldSchema {
+  const found = builtInType("v1", "ConfigMap")?.schema.map?.fields?.get("metadata");
+  if (found === undefined) throw new TypeError("the schema of ConfigMap has no metadata");
+  return found;
+}
 
 /** Returns the merge schema of a custom resource: its own schema, with the fields that every object has. */
 export function applySchema(schema: Schema | undefined, keepsUnknown: boolean): TypeSchema {
@@ -36,10 +40,11 @@ function withObjectFields(type: TypeSchema, open: boolean): TypeSchema {
 function typeOf(schema: Schema, keepsUnknown: boolean): TypeSchema {
   const keeps = keepsUnknown || preserves(schema);
   if (isIntOrString(schema)) return { scalar: "any", list: untypedList, map: freeMap };
-  switch (schema.type ?? "") {
+  const { type = "" } = schema;
+  switch (type) {
     case "object": {
-      const type = { map: mapOf(schema, keeps) };
-      return isEmbedded(schema) ? withObjectFields(type, keeps) : type;
+      const object = { map: mapOf(schema, keeps) };
+      return isEmbedded(schema) ? withObjectFields(object, keeps) : object;
     }
     case "array":
       return { list: listOf(schema, keeps) };
@@ -53,7 +58,7 @@ function typeOf(schema: Schema, keepsUnknown: boolean): TypeSchema {
       // structured-merge-diff accepts any scalar for a string with a format, except for bytes.
       return { scalar: schema.format && schema.format !== "byte" ? "any" : "string" };
     default:
-      return scalars[schema.type!] ?? { scalar: "any" };
+      return scalars[type] ?? { scalar: "any" };
   }
 }
 

@@ -263,6 +263,7 @@ export class CustomModel implements ResourceModel {
     const { storedAs } = this.#version;
     if (object.apiVersion === storedAs) return object;
     const [made] = await webhook.convert([object], storedAs);
+    // The webhook returns as many objects as it gets.
     return this.#coerced(made!, storedAs.slice(storedAs.indexOf("/") + 1));
   }
 

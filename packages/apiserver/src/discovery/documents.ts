@@ -18,13 +18,13 @@ export interface RemoteVersions {
   find(group: string, version: string): unknown;
 }
 
-/** A version in the documents: of this server, or of another one. */
+/** A version in the documents. */
 interface Listed {
   readonly group: string;
   readonly version: string;
   readonly priority: Priority;
-  readonly local?: GroupVersion;
-  readonly remote?: Remote;
+  /** The resources of this server, or the version of another one. */
+  readonly source: GroupVersion | Remote;
 }
 
 /** The discovery documents of the currently served resources. */
@@ -84,20 +84,17 @@ export class Discovery {
   }
 
   groupList(): object {
-    const names = [...this.#all.keys()].filter((name) => name !== "");
-    return { kind: "APIGroupList", apiVersion: "v1", groups: names.map((name) => this.#group(name)) };
+    const groups = [...this.#all].filter(([name]) => name !== "");
+    return {
+      kind: "APIGroupList",
+      apiVersion: "v1",
+      groups: groups.map(([name, versions]) => groupOf(name, versions)),
+    };
   }
 
   group(name: string): object | undefined {
-    if (name === "" || !this.#all.has(name)) return undefined;
-    return { kind: "APIGroup", apiVersion: "v1", ...this.#group(name) };
-  }
-
-  #group(name: string): object {
-    const versions = this.#all
-      .get(name)!
-      .map(({ version }) => ({ groupVersion: `${name}/${version}`, version }));
-    return { name, versions, preferredVersion: versions[0] };
+    const versions = name === "" ? undefined : this.#all.get(name);
+    return versions && { kind: "APIGroup", apiVersion: "v1", ...groupOf(name, versions) };
   }
 
   resourceList(group: string, version: string): object | undefined {
@@ -127,10 +124,15 @@ export class Discovery {
   }
 }
 
+function groupOf(name: string, listed: readonly Listed[]): object {
+  const versions = listed.map(({ version }) => ({ groupVersion: `${name}/${version}`, version }));
+  return { name, versions, preferredVersion: versions[0] };
+}
+
 /** Empty for a version of another server that has not been read yet. */
-function aggregatedVersion({ version, local, remote }: Listed): object[] {
-  if (remote !== undefined) return remote.discovery === undefined ? [] : [remote.discovery.entry];
-  return [{ version, freshness: "Current", resources: local!.resources.map(aggregatedResource) }];
+function aggregatedVersion({ version, source }: Listed): object[] {
+  if ("service" in source) return source.discovery === undefined ? [] : [source.discovery.entry];
+  return [{ version, freshness: "Current", resources: source.resources.map(aggregatedResource) }];
 }
 
 function grouped(
@@ -197,12 +199,12 @@ function listed(
     group: own.group,
     version: own.version,
     priority: localPriority(own.group, own.version),
-    local: own,
+    source: own,
   }));
   for (const each of remote) {
     const { group = "", version = "", groupPriorityMinimum, versionPriority } = each.service.spec;
     const priority = { group: groupPriorityMinimum, version: versionPriority };
-    all.push({ group, version, priority, remote: each });
+    all.push({ group, version, priority, source: each });
   }
   const groups = [...Map.groupBy(all, ({ group }) => group)].map(([group, versions]): [string, Listed[]] => [
     group,

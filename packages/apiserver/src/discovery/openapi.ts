@@ -20,7 +20,9 @@ const json = "application/json";
  * The subject of one document: a group and version, a path outside of the groups, or a version of another
  * server.
  */
-type Subject = GroupVersion | string | RemoteOpenAPI;
+type Subject = GroupVersion | string | ConvertedOpenAPI;
+
+type ConvertedOpenAPI = RemoteOpenAPI & Required<Pick<RemoteOpenAPI, "converted">>;
 
 interface Encoded {
   readonly bytes: Buffer;
@@ -141,7 +143,7 @@ export class OpenAPI {
       for (const version of versions) subjects.set(pathOf(version), version);
     }
     for (const { service, openAPI } of this.#discovery.remote)
-      if (openAPI?.converted !== undefined)
+      if (openAPI !== undefined && isConverted(openAPI))
         subjects.set(`apis/${service.spec.group}/${service.spec.version}`, openAPI);
     return subjects;
   }
@@ -149,7 +151,7 @@ export class OpenAPI {
   #document(subject: Subject): Promise<Encoded> {
     if (typeof subject === "string") return this.#cached(this.#ofPaths, subject, subject);
     if (isRemote(subject))
-      return cached(this.#ofRemotes, subject, async () => this.#encoded(subject.converted!));
+      return cached(this.#ofRemotes, subject, async () => this.#encoded(subject.converted));
     return this.#cached(this.#ofVersions, subject, subject);
   }
 
@@ -203,8 +205,12 @@ function cached<Key>(
   return document;
 }
 
-function isRemote(subject: Subject): subject is RemoteOpenAPI {
+function isRemote(subject: Subject): subject is ConvertedOpenAPI {
   return typeof subject === "object" && "paths" in subject;
+}
+
+function isConverted(openAPI: RemoteOpenAPI): openAPI is ConvertedOpenAPI {
+  return openAPI.converted !== undefined;
 }
 
 function documentURL(name: string, hash: string): string {

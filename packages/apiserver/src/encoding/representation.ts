@@ -44,24 +44,28 @@ export interface Representation {
 export function objectResponse(code: number, object: object, representation: Representation): BodyResponse {
   const { accepted, headers } = representation;
   // A Status is never converted.
-  const whole = accepted.as === undefined || (object as { kind?: string }).kind === "Status";
-  const shown = whole ? object : transformed(object as KubeObject, representation);
+  const as = (object as { kind?: string }).kind === "Status" ? undefined : accepted.as;
+  const shown = as === undefined ? object : transformed(object as KubeObject, as, representation);
   return encoded(code, shown, accepted, { headers });
 }
 
-function transformed(object: KubeObject, { served, accepted, table }: Representation): object {
-  if (accepted.as!.kind === "Table") {
+function transformed(
+  object: KubeObject,
+  as: NonNullable<Accepted["as"]>,
+  { served, accepted, table }: Representation,
+): object {
+  if (as.kind === "Table") {
     const metadata = { resourceVersion: object.metadata.resourceVersion };
     return tableOf({ metadata, items: [object] }, served, table, tableVersion(accepted));
   }
-  if (accepted.as!.kind === "PartialObjectMetadataList") {
+  if (as.kind === "PartialObjectMetadataList") {
     // Upstream detects late that an object without a Go type is not a list.
     if (served.facts.schemaless) throw serverError("content is not a list");
     throw notAcceptable(
       `you requested PartialObjectMetadataList, but the requested object is not a list (*${internalType(served)})`,
     );
   }
-  return partial(object, served, version(accepted));
+  return partial(object, served, apiVersionOf(as));
 }
 
 /** Returns the Go type of a kind, which some messages contain: `core.Pod`. */
@@ -83,7 +87,7 @@ export function listResponse(list: List, { served, accepted, table, headers }: R
     );
   }
   if (accepted.as) {
-    const apiVersion = version(accepted);
+    const apiVersion = apiVersionOf(accepted.as);
     const items = list.items.map((item) => partial(item, served, apiVersion));
     const object = { kind: "PartialObjectMetadataList", apiVersion, metadata: list.metadata, items };
     // Upstream appends the items one by one, so an empty list has no `items`.
@@ -103,10 +107,6 @@ export function listResponse(list: List, { served, accepted, table, headers }: R
 function withoutKind(item: KubeObject): object {
   const { kind: _kind, apiVersion: _apiVersion, ...rest } = item;
   return rest;
-}
-
-function version(accepted: Accepted): string {
-  return apiVersionOf(accepted.as!);
 }
 
 export function tableVersion(accepted: Accepted): "v1" | "v1beta1" {

@@ -91,11 +91,13 @@ export class Configuration {
     const missing = mandatorySchemas.filter(({ metadata }) => !names.has(metadata.name));
     const flows = [...found, ...missing].sort(compareFlowSchemas).map((schema) => this.#flow(schema));
     this.#forgetCounts(flows);
+    // `catchAll` is among the mandatory schemas.
     this.#classifier = new Classifier(flows, flows.find(({ name }) => name === catchAll)!);
     return this.#classifier;
   }
 
   #flow(schema: FlowSchemaSource): Flow {
+    // The levels of mandatory schemas are mandatory, and `#renew` leaves out schemas whose level is missing.
     const level = this.#levels.get(schema.spec.priorityLevelConfiguration.name)!;
     const { name } = schema.metadata;
     const key = `${level.name}/${name}`;

@@ -85,8 +85,9 @@ export class QueueSet {
 
   /** Rejects a request that still waits. */
   timeOut(request: FlowRequest): void {
-    if (request.state !== "waiting") return;
-    this.#leaveQueue(request);
+    const { queue } = request;
+    if (request.state !== "waiting" || queue === undefined) return;
+    this.#leaveQueue(request, queue);
     this.#noteDemand(this.#clock.now());
     this.timedOut++;
     this.#reject(request, "time-out");
@@ -181,9 +182,8 @@ export class QueueSet {
     this.#noteDemand(request.arrived);
   }
 
-  #leaveQueue(request: FlowRequest): void {
+  #leaveQueue(request: FlowRequest, queue: Queue): void {
     const { seats, flow } = request;
-    const queue = request.queue!;
     queue.waiting.delete(request);
     queue.waitingWork = queue.waiting.size === 0 ? 0 : queue.waitingWork - workOf(request);
     this.#bound(queue);
@@ -197,23 +197,24 @@ export class QueueSet {
   /** Executes waiting requests as long as there are seats for the next one. */
   #dispatch(now: number): void {
     while (this.waiting > 0 && this.seatsInUse < this.#limit) {
-      const request = this.#next();
+      const queue = this.#next();
+      if (queue === undefined) return;
+      const [request] = queue.waiting;
       if (request === undefined || !this.#hasSeats(request.seats)) return;
-      const queue = request.queue!;
       const start = queue.nextStart;
       queue.executing++;
       queue.seatsInUse += request.seats;
       queue.nextStart = start + workOf(request);
       this.#virtualTime = Math.max(this.#virtualTime, start);
       this.#latestStart = Math.max(this.#latestStart, queue.nextStart);
-      this.#leaveQueue(request);
+      this.#leaveQueue(request, queue);
       this.#execute(request, now);
     }
   }
 
-  /** Returns the first request of the queue whose first request would end first. */
-  #next(): FlowRequest | undefined {
-    let next: FlowRequest | undefined;
+  /** Returns the queue whose first request would end first. */
+  #next(): Queue | undefined {
+    let next: Queue | undefined;
     let earliest = Number.POSITIVE_INFINITY;
     for (const queue of this.#queues.values()) {
       const [first] = queue.waiting;
@@ -221,7 +222,7 @@ export class QueueSet {
       const end = queue.nextStart + workOf(first);
       if (end >= earliest) continue;
       earliest = end;
-      next = first;
+      next = queue;
     }
     return next;
   }

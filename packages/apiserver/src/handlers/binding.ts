@@ -54,7 +54,8 @@ export async function bindPod(context: Context): Promise<ApiResponse> {
         throw refuse(`pod ${info.name} is already assigned to node ${quoted(pod.spec.nodeName)}`);
       if (pod.spec?.schedulingGates?.length)
         throw refuse(`pod ${info.name} has non-empty .spec.schedulingGates`);
-      pod.spec = { ...pod.spec!, nodeName: binding.target.name! };
+      // `checkBinding` requires the name.
+      pod.spec = { ...pod.spec, nodeName: binding.target.name! };
       const { annotations, labels } = binding.metadata;
       if (annotations) pod.metadata.annotations = { ...pod.metadata.annotations, ...annotations };
       if (labels) pod.metadata.labels = { ...pod.metadata.labels, ...labels };

@@ -1,7 +1,7 @@
 import { type KubeObject, labelSelectorOf, StatusError } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import { isPodReady } from "@dray/api/pod";
-import type { PodDisruptionBudget } from "@dray/api/policy/v1";
+import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from "@dray/api/policy/v1";
 import { forbidden, serverError } from "../errors/status.ts";
 import { thaw } from "../storage/json.ts";
 import type { Context } from "./context.ts";
@@ -27,7 +27,7 @@ export async function takeDisruption(context: Context, pod: Pod, dryRun: boolean
   const enough = currentHealthy >= desiredHealthy && desiredHealthy > 0;
   const free = budget.spec?.unhealthyPodEvictionPolicy === "AlwaysAllow" || enough;
   if (!isPodReady(pod) && free) return;
-  check(budget);
+  checkedDisruptions(budget);
   if (dryRun) return;
   const served = context.resources.get("policy/v1/poddisruptionbudgets");
   if (served === undefined) return;
@@ -51,8 +51,8 @@ function budgetsOf({ registry }: Context, pod: Pod): PodDisruptionBudget[] {
     .filter((budget) => labelSelectorOf(budget.spec?.selector).matches(pod.metadata.labels));
 }
 
-/** Throws 429 and 403. */
-function check({ metadata, status }: PodDisruptionBudget): void {
+/** Returns how many disruptions a budget allows, at least one. Throws 429 and 403. */
+function checkedDisruptions({ metadata, status }: PodDisruptionBudget): number {
   const { name, generation = 0 } = metadata;
   const refuse = (message: string, retryAfterSeconds = 0): StatusError =>
     StatusError.of("TooManyRequests", "Cannot evict pod as it would violate the pod's disruption budget.", {
@@ -69,7 +69,7 @@ function check({ metadata, status }: PodDisruptionBudget): void {
     const detail = "DisruptedPods map too big - too many evictions not confirmed by PDB controller";
     throw forbidden(resource, name, detail);
   }
-  if (disruptionsAllowed > 0) return;
+  if (disruptionsAllowed > 0) return disruptionsAllowed;
   const failed = status?.conditions?.find(
     (condition) =>
       condition.type === "DisruptionAllowed" &&
@@ -83,13 +83,12 @@ function check({ metadata, status }: PodDisruptionBudget): void {
   );
 }
 
-/** Returns the budget with one disruption less, which the controller will confirm. Throws like `check`. */
+/** Returns the budget with one disruption less, which the controller will confirm. Throws 429 and 403. */
 function withoutDisruption(current: PodDisruptionBudget, podName: string, now: string): KubeObject {
-  check(current);
+  const disruptionsAllowed = checkedDisruptions(current) - 1;
   const budget = thaw(current) as PodDisruptionBudget;
-  const status = budget.status!;
-  status.disruptionsAllowed = status.disruptionsAllowed! - 1;
-  status.disruptedPods = { ...status.disruptedPods, [podName]: now };
+  const disruptedPods = { ...budget.status?.disruptedPods, [podName]: now };
+  const status: PodDisruptionBudgetStatus = { ...budget.status, disruptionsAllowed, disruptedPods };
   if (status.disruptionsAllowed === 0) {
     const others = (status.conditions ?? []).filter(({ type }) => type !== "DisruptionAllowed");
     const condition = {
@@ -102,5 +101,6 @@ function withoutDisruption(current: PodDisruptionBudget, podName: string, now: s
     };
     status.conditions = [...others, condition];
   }
+  budget.status = status;
   return budget;
 }

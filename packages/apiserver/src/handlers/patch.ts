@@ -68,13 +68,16 @@ export async function patchObject(context: Context): Promise<ApiResponse> {
   );
   const { value, notes, warnings } = await readPatchBody(context, kind);
   const type = registry.managers.type(served);
+  const createMissing = async (): Promise<KubeObject> => {
+    const body = value();
+    await context.pause?.();
+    return create(context, { type, body, options }, warnings);
+  };
   const rules: UpdateRules = {
-    mayCreate: kind === "apply" && info.subresource === "",
     ownManagers: kind === "apply",
     async change(current) {
       const body = value();
       await context.pause?.();
-      if (current === undefined) return create(context, { type, body, options }, warnings);
       const live = fieldsIn(convert(current, served.stored, served));
       const raw = withLiveKind(patched(context, { kind, type, live, body, options }), live, kind);
       checkRepeatedKeys(context, options, warnings);
@@ -92,6 +95,7 @@ export async function patchObject(context: Context): Promise<ApiResponse> {
       await context.pause?.();
       return convert(object.object, served, served.stored, context.provenance);
     },
+    ...(kind === "apply" && info.subresource === "" ? { createMissing } : {}),
   };
   const written = await registry.update(writeOf(context, options), rules);
   return objectResponse(written.created ? 201 : 200, written.object, representation(context, encoding));

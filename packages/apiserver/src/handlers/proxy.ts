@@ -58,13 +58,12 @@ interface Reference {
 /** `name`, `name:port` or `scheme:name:port`. Throws 400. */
 function reference({ info, served }: Context): Reference {
   const parts = info.name.split(":");
-  const [scheme, name, port] =
-    parts.length === 3 ? parts : ["", parts[0], parts.length === 2 ? parts[1] : ""];
-  if (parts.length > 3 || !name || !["", "http", "https"].includes(scheme!)) {
+  const [scheme = "", name, port = ""] = parts.length < 3 ? ["", ...parts] : parts;
+  if (parts.length > 3 || !name || !["", "http", "https"].includes(scheme)) {
     const what = served.resource.slice(0, -1);
     throw StatusError.of("BadRequest", `invalid ${what} request ${quoted(info.name)}`);
   }
-  return { scheme: scheme!, name, port: port! };
+  return { scheme: scheme, name, port: port };
 }
 
 const targets: Readonly<

@@ -44,14 +44,14 @@ const pods: Source = {
     const { metadata, spec } = object as Pod;
     const { name, namespace, labels } = metadata;
     const usages = context.usage.node(spec.nodeName ?? "")?.pod(`${namespace}/${name}`);
-    if (usages === undefined) return undefined;
     // The interval is that of the container that was measured first.
-    const [first] = [...usages.values()].sort((one, other) => one.at - other.at);
+    const [first] = [...(usages?.values() ?? [])].sort((one, other) => one.at - other.at);
+    if (usages === undefined || first === undefined) return undefined;
     return {
       kind: "PodMetrics",
       apiVersion: apiVersionOf(context.served),
       metadata: metadataOf(context, { name, namespace, ...(labels && { labels }) }),
-      ...intervalOf(first!),
+      ...intervalOf(first),
       containers: [...usages].map(([container, usage]) => ({
         name: container,
         usage: usageQuantities(usage),

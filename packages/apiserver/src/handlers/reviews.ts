@@ -98,6 +98,7 @@ async function bindByBody(context: Context): Promise<ApiResponse> {
   const binding = (await readObject(context, context.served, options.fieldValidation)) as Binding;
   const name = binding.metadata?.name;
   if (!name) throw StatusError.of("BadRequest", "Name parameter required.");
+  // Bindings are served in the same version.
   const pods = context.resources.get("/v1/pods")!;
   const info = {
     ...context.info,
@@ -200,12 +201,11 @@ function fieldsOf({ rawSelector, requirements = [] }: FieldSelectorAttributes): 
   if (requirements.length === 0) {
     return parseSelector(() => parseFieldSelector(rawSelector ?? ""));
   }
-  const terms = requirements
-    .filter(({ operator, values }) => (operator === "In" || operator === "NotIn") && values?.length === 1)
-    .map(
-      ({ key, operator, values }) =>
-        `${key}${operator === "In" ? "=" : "!="}${values![0]!.replace(/[\\,=]/g, (character) => `\\${character}`)}`,
-    );
+  const terms = requirements.flatMap(({ key, operator, values = [] }) => {
+    const [value] = values;
+    if ((operator !== "In" && operator !== "NotIn") || value === undefined || values.length > 1) return [];
+    return `${key}${operator === "In" ? "=" : "!="}${value.replace(/[\\,=]/g, (character) => `\\${character}`)}`;
+  });
   return { text: terms.join(","), count: terms.length, failed: terms.length < requirements.length };
 }
 

@@ -39,7 +39,7 @@ export async function scale(context: Context): Promise<ApiResponse> {
   const answer = (object: KubeObject): ApiResponse => {
     const found = scaleOf(context, object);
     // The owner of the field is known from the object; the scale does not contain it.
-    delete found.metadata!.managedFields;
+    delete found.metadata.managedFields;
     return objectResponse(200, found, representation(context, encoding, shown));
   };
   const { method } = context.request;
@@ -57,23 +57,24 @@ export async function scale(context: Context): Promise<ApiResponse> {
   const agent = context.request.headers["user-agent"];
   const kind = method === "PATCH" ? patchKind(context) : undefined;
   const options = writeOptions(info.query, kind ? "PatchOptions" : "UpdateOptions", agent, kind === "apply");
-  const patch = kind ? await readPatch(context, kind) : undefined;
-  const sent = kind ? undefined : ((await readObject(context, scaleKind, options.fieldValidation)) as Scale);
-  if (sent) checkName(info.name, sent);
+  const input = kind
+    ? { kind, ...(await readPatch(context, kind)) }
+    : { sent: (await readObject(context, scaleKind, options.fieldValidation)) as Scale };
+  if ("sent" in input) checkName(info.name, input.sent);
   const written = await registry.update(writeOf(context, options), {
     ownManagers: true,
-    replaces: sent !== undefined,
+    replaces: "sent" in input,
     view: {
       kind: scaleKind,
       show: (object) => scaleOf(context, object),
       take: (object, shown) => parts.setReplicas(object, (shown as Scale).spec?.replicas ?? 0),
     },
     async change(current) {
-      const object = current as KubeObject;
-      const live = scaleOf(context, object);
+      const live = scaleOf(context, current);
       let next: Scale;
-      if (kind) {
-        const { body, notes } = patch!;
+      if ("sent" in input) next = thaw(input.sent);
+      else {
+        const { kind, body, notes } = input;
         const raw = patched(context, {
           kind,
           type: objectType(scaleKind),
@@ -85,8 +86,8 @@ export async function scale(context: Context): Promise<ApiResponse> {
         const decoded = decodePatched(raw, scaleKind, decoding, patchProblems(kind, body, notes));
         warn(context, decoded.warnings);
         next = decoded.object as Scale;
-      } else next = thaw(sent!);
-      return withScale(context, object, {
+      }
+      return withScale(context, current, {
         live,
         next,
         fieldManager: options.fieldManager,
@@ -108,6 +109,7 @@ function scaleOf({ served }: Context, object: KubeObject): Scale {
     apiVersion: "autoscaling/v1",
     metadata: {
       name,
+      // Only custom resources of the whole cluster have none, and Scale has no type for these.
       namespace: namespace!,
       uid,
       resourceVersion,

@@ -43,13 +43,16 @@ export class ScaledParts {
   setReplicas(object: KubeObject, replicas: number): void {
     const names = namesOf(this.#paths.spec);
     let parent = fieldsIn(object);
-    for (const name of names.slice(0, -1)) {
+    for (const [at, name] of names.entries()) {
+      if (at === names.length - 1) {
+        setField(parent, name, replicas);
+        return;
+      }
       const below = Object.hasOwn(parent, name) ? parent[name] : undefined;
       const next: Plain = isPlain(below) ? { ...below } : {};
       setField(parent, name, next);
       parent = next;
     }
-    setField(parent, names.at(-1)!, replicas);
   }
 
   statusReplicas(object: KubeObject): number {

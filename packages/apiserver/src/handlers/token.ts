@@ -15,9 +15,10 @@ import type { BoundTo } from "../authentication/service-account.ts";
 import { accepted } from "../encoding/accepted.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
 import { conflict, notFound } from "../errors/status.ts";
-import { builtInType, trackUpdate } from "../patch/index.ts";
+import { trackUpdate } from "../patch/index.ts";
 import { writeOptions } from "../request/options.ts";
 import { objectKey } from "../storage/keys.ts";
+import { objectType } from "../write/managed-fields.ts";
 import { ensureNamespace } from "../write/metadata.ts";
 import { readObject } from "./body.ts";
 import { type Context, representation } from "./context.ts";
@@ -66,7 +67,7 @@ export async function createToken(context: Context): Promise<ApiResponse> {
     metadata: {
       ...managed,
       name: account.metadata.name,
-      namespace: account.metadata.namespace!,
+      namespace: info.namespace,
       uid: account.metadata.uid,
       creationTimestamp: registry.now(),
     },
@@ -80,7 +81,7 @@ export async function createToken(context: Context): Promise<ApiResponse> {
 function withManager(request: TokenRequest, seconds: number, manager: string, now: string): object {
   const { name: _name, namespace: _namespace, ...metadata } = request.metadata ?? {};
   const updated = { ...request, metadata, spec: { ...request.spec, expirationSeconds: seconds } };
-  const type = builtInType(apiVersionOf(tokenKind), tokenKind.kind)!;
+  const type = objectType(tokenKind);
   const part = { subresource: "token", live: undefined };
   return trackUpdate({ ...part, updated, manager, type, now }).metadata;
 }
@@ -122,7 +123,7 @@ function boundTo(
   ref: NonNullable<TokenRequest["spec"]>["boundObjectRef"],
 ): BoundTo {
   if (ref === undefined || ref === null) return {};
-  const namespace = account.metadata.namespace!;
+  const { namespace } = context.info;
   const get = <T extends KubeObject>(resource: string, where: string): T => {
     const name = ref.name ?? "";
     const found = context.registry.storage.cache(resource).get(objectKey(resource, where, name));
@@ -130,7 +131,7 @@ function boundTo(
     const { uid } = found.object.metadata;
     if (ref.uid && ref.uid !== uid) {
       throw conflict(
-        { group: "", resource: ref.kind! },
+        { group: "", resource: ref.kind ?? "" },
         name,
         `the UID in the bound object reference (${ref.uid}) does not match the UID in record. The object might have been deleted and then recreated`,
       );
@@ -158,9 +159,8 @@ function boundTo(
     case "v1/Secret":
       return { secret: get<Secret>("secrets", namespace) };
     default: {
-      const [group, version] = (ref.apiVersion ?? "").includes("/")
-        ? ref.apiVersion!.split("/")
-        : ["", ref.apiVersion ?? ""];
+      const { apiVersion = "" } = ref;
+      const [group, version] = apiVersion.includes("/") ? apiVersion.split("/") : ["", apiVersion];
       throw StatusError.of(
         "BadRequest",
         `cannot bind token to object of type ${group}/${version}, Kind=${ref.kind ?? ""}`,

@@ -50,17 +50,18 @@ export async function replaceObject(context: Context): Promise<ApiResponse> {
   checkName(info.name, draft);
   const { resourceVersion } = draft.metadata;
   let first: KubeObject | undefined = draft;
+  // The registry may call this more than once, and changes the result.
+  const sent = async (): Promise<KubeObject> => {
+    const fresh = first ?? (await readObject(context, served, "Ignore"));
+    first = undefined;
+    ensureNamespace(served, info.namespace, fresh);
+    return convert(fresh, served, served.stored, context.provenance);
+  };
   const written = await registry.update(writeOf(context, options), {
     replaces: true,
-    mayCreate: served.facts.createOnUpdate === true && info.subresource === "",
     ...(resourceVersion && resourceVersion !== "0" ? { expectedVersion: resourceVersion } : {}),
-    // The registry may call this more than once, and changes the result.
-    async change() {
-      const fresh = first ?? (await readObject(context, served, "Ignore"));
-      first = undefined;
-      ensureNamespace(served, info.namespace, fresh);
-      return convert(fresh, served, served.stored, context.provenance);
-    },
+    change: sent,
+    ...(served.facts.createOnUpdate === true && info.subresource === "" ? { createMissing: sent } : {}),
   });
   return objectResponse(written.created ? 201 : 200, written.object, representation(context, encoding));
 }

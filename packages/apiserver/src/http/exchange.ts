@@ -63,6 +63,7 @@ export class Http2Exchange implements Exchange {
   }
 
   get socket(): TLSSocket {
+    // Node clears the session when the stream is destroyed; until then the exchange is in use.
     return this.answer.session!.socket as TLSSocket;
   }
 

@@ -1,5 +1,6 @@
 import type { TLSSocket } from "node:tls";
 import type { ApiRequest, Clock, Credential } from "@dray/client";
+import { commonNameOf } from "../authentication/common-name.ts";
 import type { FrontProxies } from "../authentication/front-proxies.ts";
 import { subprotocolToken } from "../upgrade/request.ts";
 
@@ -50,8 +51,7 @@ function peerOf(socket: TLSSocket, proxies: FrontProxies | undefined): Peer {
   if (known !== undefined) return known;
   const certificate = socket.getPeerCertificate();
   const subject = (certificate?.subject ?? {}) as Record<string, string | string[] | undefined>;
-  // The last of several common names counts, as in Go.
-  const commonName = [subject["CN"] ?? ""].flat().at(-1)!;
+  const commonName = commonNameOf(subject["CN"]);
   const uids = [subject[uidAttribute] ?? []].flat();
   const presented = certificate?.raw !== undefined;
   const isVerified = presented && socket.authorized;
@@ -80,6 +80,6 @@ function peerOf(socket: TLSSocket, proxies: FrontProxies | undefined): Peer {
 
 /** Parses `Bearer X`, separated by one blank; ignores other schemes and an empty token. */
 export function bearerToken(header: string | undefined): string | undefined {
-  const [scheme, token] = (header ?? "").trim().split(" ");
-  return scheme!.toLowerCase() === "bearer" && token ? token : undefined;
+  const [scheme = "", token] = (header ?? "").trim().split(" ");
+  return scheme.toLowerCase() === "bearer" && token ? token : undefined;
 }

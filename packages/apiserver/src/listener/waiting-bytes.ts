@@ -107,6 +107,7 @@ export class WaitingBytes {
   #remove(holder: Holder): void {
     if (!this.#holders.delete(holder)) return;
     const { event, copied } = holder.waiting;
+    // `hold` has counted this holder.
     const readers = this.#events.get(event)! - 1;
     if (readers === 0) this.#events.delete(event);
     else this.#events.set(event, readers);

@@ -204,6 +204,7 @@ function read(document: unknown, path: Path): unknown {
   return value;
 }
 
+// A path has at least one segment.
 const last = (path: Path): string => path.at(-1)!;
 
 function insert(parent: Container, path: Path, value: unknown): void {

@@ -16,20 +16,21 @@ export function wholeFields(schema: TypeSchema, value: unknown): FieldSet {
   const valueType = valueTypeFor(schema, value);
   const names: string[] = [];
   const below: FieldSet[] = [];
-  if (valueType === "map" && !schema.map!.atomic && isObject(value)) {
+  const { map, list } = schema;
+  if (valueType === "map" && map?.atomic === false && isObject(value)) {
     for (const key in value) {
       const part = value[key];
-      const type = part === undefined ? undefined : trackedType(schema.map!, key);
+      const type = part === undefined ? undefined : trackedType(map, key);
       if (type === undefined) continue;
       names.push(key);
       below.push(wholeFields(type, part));
     }
     return fieldNodes.of(names, below);
   }
-  if (valueType === "list" && schema.list!.relation !== "atomic") {
-    for (const [element, items] of itemsByElement(schema.list!, asList(value) ?? [])) {
+  if (valueType === "list" && list !== undefined && list.relation !== "atomic") {
+    for (const [element, items] of itemsByElement(list, asList(value) ?? [])) {
       names.push(element);
-      below.push(items.length > 1 ? leaf : wholeFields(schema.list!.element, items[0]));
+      below.push(items.length > 1 ? leaf : wholeFields(list.element, items[0]));
     }
     return itemNodes.of(names, below);
   }

@@ -65,7 +65,8 @@ export class HtmlLinks {
     const pieces: string[] = [];
     let at = 0;
     while (at < html.length) {
-      const piece = this.#until === undefined ? this.#next(html, at, last) : this.#rest(html, at, last);
+      const until = this.#until;
+      const piece = until === undefined ? this.#next(html, at, last) : this.#rest(until, html, at, last);
       if (piece === undefined) break;
       pieces.push(piece.text);
       at = piece.end;
@@ -74,9 +75,8 @@ export class HtmlLinks {
     return pieces.join("");
   }
 
-  /** Returns the next piece of a part without links. */
-  #rest(html: string, at: number, last: boolean): Piece | undefined {
-    const until = this.#until!;
+  /** Returns the next piece of a part without links, which ends with `until`. */
+  #rest(until: RegExp, html: string, at: number, last: boolean): Piece | undefined {
     until.lastIndex = at;
     const found = until.exec(html);
     if (found !== null) {
@@ -92,7 +92,9 @@ export class HtmlLinks {
     const mark = html.indexOf("<", at);
     if (mark !== at) return piece(html, at, mark < 0 ? html.length : mark);
     if (!last && html.length - at < 4) return undefined;
-    if (/[a-z]/i.test(html[at + 1] ?? "")) return this.#tag(html, at, last);
+    tagStart.lastIndex = at;
+    const start = tagStart.exec(html);
+    if (start !== null) return this.#tag(start, html, last);
     if (html.startsWith("<!--", at)) {
       // The two dashes of `<!-->` both begin and end a comment.
       this.#until = /--!?>/g;
@@ -102,11 +104,11 @@ export class HtmlLinks {
     return piece(html, at, at + 1);
   }
 
-  #tag(html: string, at: number, last: boolean): Piece | undefined {
-    tagStart.lastIndex = at;
-    const name = tagStart.exec(html)![1]!.toLowerCase();
-    let end = tagStart.lastIndex;
-    let text = html.slice(at, end);
+  #tag(start: RegExpExecArray, html: string, last: boolean): Piece | undefined {
+    const at = start.index;
+    let [text, name = ""] = start;
+    name = name.toLowerCase();
+    let end = at + text.length;
     for (;;) {
       tagEnd.lastIndex = end;
       if (tagEnd.test(html)) break;
@@ -145,10 +147,10 @@ const characters: Readonly<Record<string, string>> = { amp: "&", apos: "'", gt: 
 /** Decodes the character references that URLs contain; others are kept. */
 function unescaped(value: string): string {
   return value.replace(
-    /&(?:#(\d{1,7})|#x([\da-f]{1,6})|(amp|apos|gt|lt|quot));/gi,
-    (whole, decimal?: string, hex?: string, name?: string) => {
-      if (name !== undefined) return characters[name.toLowerCase()]!;
-      const code = decimal === undefined ? Number.parseInt(hex!, 16) : Number(decimal);
+    /&(?:#(\d{1,7}|x[\da-f]{1,6})|amp|apos|gt|lt|quot);/gi,
+    (whole: string, number?: string) => {
+      if (number === undefined) return characters[whole.slice(1, -1).toLowerCase()]!;
+      const code = Number(/^x/i.test(number) ? `0${number}` : number);
       return code > 0x10_ffff ? whole : Buffer.from(String.fromCodePoint(code)).toString("latin1");
     },
   );

@@ -19,8 +19,9 @@ export interface ProxyLocation {
 export function rewriteLink(link: string, { prefix, backend, requestHost }: ProxyLocation): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: Go's url.Parse refuses them.
   if (/[\0-\x1f\x7f]/.test(link)) return link;
-  const [, scheme, host = "", path = "", rest = ""] =
-    /^(?:([a-z][a-z\d+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(.*)$/i.exec(link)!;
+  const parts = /^(?:([a-z][a-z\d+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(.*)$/i.exec(link);
+  if (parts === null) return link;
+  const [, scheme, host = "", path = "", rest = ""] = parts;
   if (host !== "" && host !== backend && host !== requestHost) return link;
   if (!path.startsWith("/")) return link;
   const decoded = decodedPath(path);

@@ -1,4 +1,4 @@
-import { type FieldError, invalid, quoted } from "@dray/api";
+import { codePointOf, type FieldError, invalid, quoted } from "@dray/api";
 import { queryBoolean, type RequestInfo } from "./info.ts";
 import { integerOption } from "./values.ts";
 
@@ -105,7 +105,7 @@ function fieldManagerErrors(manager: string, apply: boolean): FieldError[] {
   let position = 0;
   for (const character of manager) {
     if (!/^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u.test(character)) {
-      const code = character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0");
+      const code = codePointOf(character).toString(16).toUpperCase().padStart(4, "0");
       errors.push({
         type: "Invalid",
         path,

@@ -43,7 +43,9 @@ export async function createServer(options: ServerOptions): Promise<ApiServer> {
   const log = options.log ?? silentLog;
   const newId = options.newId ?? (() => globalThis.crypto.randomUUID());
   const random = options.random ?? Math.random;
-  const ranges = (options.serviceRanges ?? defaultServiceRanges).map(rangeOf);
+  const [range, ...otherRanges] = (options.serviceRanges ?? defaultServiceRanges).map(rangeOf);
+  if (range === undefined) throw new TypeError("serviceRanges: at least one range is required");
+  const ranges = [range, ...otherRanges] as const;
   const storage = new Storage(options.store, clock, log, encodeObject);
   const allocator = new ServiceAllocator({
     storage,

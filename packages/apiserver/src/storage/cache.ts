@@ -40,6 +40,7 @@ export class ResourceCache {
         if (key > prefix) return;
         continue;
       }
+      // `#keys` holds the keys of `#objects`.
       yield this.#objects.get(key)!;
     }
   }

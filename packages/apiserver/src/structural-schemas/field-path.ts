@@ -21,7 +21,7 @@ export function fieldPath(text: string, schema: Schema, brackets = true): FoundF
   let next = 0;
   const take = (): string | undefined => tokens[next++];
   while (next < tokens.length) {
-    const token = take()!;
+    const token = take();
     let name: string;
     if (token === "[") {
       if (!brackets) return "array notation is not allowed";

@@ -55,11 +55,6 @@ export function knownFormat({ type = "", format = "", ...rest }: Schema): string
   return numbers.get(type)?.includes(format) ? format : undefined;
 }
 
-/** Reports whether the format is absent or supported for the type. */
-export function isKnownFormat(schema: Schema): boolean {
-  return !schema.format || knownFormat(schema) !== undefined;
-}
-
 /** Reports whether a text has this format; true for unsupported formats. */
 export function hasFormat(name: string, text: string): boolean {
   return Object.hasOwn(formats, name) ? formats[name]!(text) : true;
@@ -100,13 +95,13 @@ export function durationOf(text: string): bigint | undefined {
   const go = parseDuration(text);
   if (go !== undefined) return go.nanoseconds;
   let sum: bigint | undefined;
-  for (const [, , count, name] of text.matchAll(/((\d+)\s*([A-Za-zµ]+))/g)) {
-    const unit = name!.toLowerCase();
+  for (const [, count = "", name = ""] of text.matchAll(/(\d+)\s*([A-Za-zµ]+)/g)) {
+    const unit = name.toLowerCase();
     for (const [factor, variants] of units) {
       variants.forEach((variant, index) => {
         const last = index === variants.length - 1;
         if (unit === variant || (last && unit.startsWith(variant)))
-          sum = (sum ?? 0n) + BigInt(count!) * factor;
+          sum = (sum ?? 0n) + BigInt(count) * factor;
       });
     }
   }

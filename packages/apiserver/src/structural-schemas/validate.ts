@@ -88,7 +88,7 @@ function checkType(outcome: Outcome, schema: Schema, path: string, form: Form): 
   if (format !== undefined && textual && !types.includes("number") && !types.includes("integer")) return;
   if (format !== undefined && !textual && !fits) {
     const found = form === "integer" ? "int64" : form === "number" ? "float64" : "";
-    fail(schema.format!, found);
+    fail(schema.format ?? format, found);
     return;
   }
   if (!fits && !(form === "integer" && types.includes("number"))) fail(types.join(","), form);
@@ -193,16 +193,18 @@ function checkJunctors({ outcome, schema, path, correlation }: Place, value: unk
   const general = (message: string): void => outcome.add({ kind: "general", path, message });
   const each = (schemas: readonly Schema[]): Outcome[] =>
     schemas.map((one) => junctor(one, path, value, correlation));
-  const nearest = (outcomes: readonly Outcome[]): Outcome | undefined =>
-    outcomes.reduce<Outcome | undefined>(
-      (best, one) => (best === undefined || one.matches > best.matches ? one : best),
-      undefined,
-    );
+  const mergeNearest = (outcomes: readonly Outcome[]): void => {
+    const most = Math.max(...outcomes.map(({ matches }) => matches));
+    const nearest = outcomes.find(({ matches }) => matches === most);
+    if (nearest !== undefined) outcome.merge(nearest);
+  };
   if (schema.anyOf !== undefined && schema.anyOf.length > 0) {
     const outcomes = each(schema.anyOf);
     const first = outcomes.find(({ valid }) => valid);
-    if (first === undefined) general(`${quoted(path)} must validate at least one schema (anyOf)`);
-    outcome.merge(first ?? nearest(outcomes)!);
+    if (first === undefined) {
+      general(`${quoted(path)} must validate at least one schema (anyOf)`);
+      mergeNearest(outcomes);
+    } else outcome.merge(first);
   }
   if (schema.oneOf !== undefined && schema.oneOf.length > 0) {
     const outcomes = each(schema.oneOf);
@@ -211,7 +213,7 @@ function checkJunctors({ outcome, schema, path, correlation }: Place, value: unk
     else {
       const found = valid.length === 0 ? "Found none valid" : `Found ${valid.length} valid alternatives`;
       general(`${quoted(path)} must validate one and only one schema (oneOf). ${found}`);
-      if (valid.length === 0) outcome.merge(nearest(outcomes)!);
+      if (valid.length === 0) mergeNearest(outcomes);
     }
   }
   if (schema.allOf !== undefined && schema.allOf.length > 0) {

@@ -33,7 +33,7 @@ export function bytesOverWebSocket(
         if (protocol === undefined) return refuseWebSocket(socket);
         const client = await webSocketMessages(request, socket, head, protocol);
         if (client === undefined) return;
-        const binary = protocols.get(protocol)!;
+        const binary = protocols.get(protocol);
         const send = (bytes: Uint8Array): Promise<void> =>
           client.send(binary ? bytes : Buffer.from(bytes).toString("base64"));
         await send(new Uint8Array());

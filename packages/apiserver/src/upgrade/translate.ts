@@ -120,7 +120,7 @@ function statusFor(outcome: Outcome): RemoteStatus {
 
 function failed(message: string): RemoteStatus {
   const { code, ...status } = internalError(message);
-  return { metadata: {}, ...status, details: { causes: [{ message }] }, code: code! };
+  return { metadata: {}, ...status, details: { causes: [{ message }] }, code };
 }
 
 /** Maximum length of an error message that is passed on. */

@@ -1,5 +1,5 @@
 import { type KubeObject, StatusError } from "@dray/api";
-import type { ServedResource } from "../kinds/resources.ts";
+import { requiredResource, type ServedResource } from "../kinds/resources.ts";
 import { thaw } from "../storage/json.ts";
 import type { Registry, Write } from "./registry.ts";
 
@@ -19,9 +19,7 @@ export class OwnObjects {
   }
 
   served(group: string, resource: string): ServedResource {
-    const matches = (row: ServedResource): boolean =>
-      row.group === group && row.resource === resource && row.version === "v1";
-    return this.#resources.find(matches)!;
+    return requiredResource(this.#resources, { group, resource });
   }
 
   find(served: ServedResource, namespace: string, name: string): KubeObject | undefined {
@@ -75,7 +73,7 @@ export class OwnObjects {
       {
         unchecked: true,
         change: (current) => {
-          const draft = thaw(current!);
+          const draft = thaw(current);
           change(draft);
           return draft;
         },

@@ -45,8 +45,8 @@ async function createMissing(
   key: string,
 ): Promise<KubeObject> {
   const { served } = write;
-  if (!rules.mayCreate) throw notFound(served, write.name);
-  const draft = await rules.change(undefined);
+  if (rules.createMissing === undefined) throw notFound(served, write.name);
+  const draft = await rules.createMissing();
   const { uid, resourceVersion } = draft.metadata;
   // Any version is accepted: there is nothing to compare it to.
   if (rules.replaces && uid) {

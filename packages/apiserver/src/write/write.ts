@@ -41,11 +41,11 @@ export interface UpdateRules {
   /**
    * Returns the new object for the current one; both in the stored version. The new object may be changed.
    */
-  readonly change: (current: KubeObject | undefined) => KubeObject | Promise<KubeObject>;
+  readonly change: (current: KubeObject) => KubeObject | Promise<KubeObject>;
+  /** Returns the object that is created if none exists, in the stored version. Absent: then it is 404. */
+  readonly createMissing?: () => KubeObject | Promise<KubeObject>;
   /** PUT: uid and resourceVersion of the sent object must be those of the stored one. */
   readonly replaces?: boolean;
-  /** An object that does not exist is created. */
-  readonly mayCreate?: boolean;
   /** `change` sets the managedFields (server-side apply). */
   readonly ownManagers?: boolean;
   /** Skips admission and validation: for writes by the server itself. */

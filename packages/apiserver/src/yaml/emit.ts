@@ -157,8 +157,8 @@ class Emitter {
 
   #literal(value: string, indent: number): void {
     const lead = value[0] === " " || isBreak(value[0]!) ? String(step) : "";
-    const ends = isBreak(value.at(-1)!);
-    const chomp = !ends ? "-" : value.length === 1 || isBreak(value.at(-2)!) ? "+" : "";
+    const ends = isBreak(value.slice(-1));
+    const chomp = !ends ? "-" : value.length === 1 || isBreak(value.slice(-2)) ? "+" : "";
     this.#put(`|${lead}${chomp}`);
     const lines = value.split("\n");
     if (ends) lines.pop();

@@ -1,3 +1,5 @@
+import { codePointOf } from "@dray/api";
+
 const letter = /^\p{L}$/u;
 const digit = /^\p{Nd}$/u;
 
@@ -8,13 +10,13 @@ export function compareKeys(left: string, right: string): number {
     const [one, other] = [a[at]!, b[at]!];
     if (one === other) continue;
     const [oneLetter, otherLetter] = [letter.test(one), letter.test(other)];
-    if (oneLetter && otherLetter) return one.codePointAt(0)! - other.codePointAt(0)!;
+    if (oneLetter && otherLetter) return codePointOf(one) - codePointOf(other);
     if (oneLetter || otherLetter) return otherLetter ? -1 : 1;
     const zeros = (one === "0" || other === "0") && inNumber(a, at) ? 1 : 0;
     const [first, second] = [numberAt(a, at, zeros), numberAt(b, at, zeros)];
     if (first.value !== second.value) return first.value < second.value ? -1 : 1;
     if (first.end !== second.end) return first.end - second.end;
-    return one.codePointAt(0)! - other.codePointAt(0)!;
+    return codePointOf(one) - codePointOf(other);
   }
   return a.length - b.length;
 }
@@ -31,7 +33,7 @@ function numberAt(characters: readonly string[], at: number, start: number): { v
   let value = BigInt(start);
   let end = at;
   for (; end < characters.length && digit.test(characters[end]!); end++) {
-    value = value * 10n + BigInt(characters[end]!.codePointAt(0)! - 48);
+    value = value * 10n + BigInt(codePointOf(characters[end]!) - 48);
   }
   // Wraps around, like an int64.
   return { value: BigInt.asIntN(64, value), end };

@@ -1,3 +1,5 @@
+import { codePointOf } from "@dray/api";
+
 /** Styles in which a text can be written. */
 export interface Analysis {
   readonly multiline: boolean;
@@ -15,7 +17,7 @@ export function isBreak(character: string): boolean {
 
 /** Characters that go-yaml writes unescaped: not tabs, and not those beyond the basic plane. */
 function isPrintable(character: string): boolean {
-  const code = character.codePointAt(0)!;
+  const code = codePointOf(character);
   if (code === 0x0a || (code >= 0x20 && code <= 0x7e)) return true;
   return code >= 0xa0 && code <= 0xffff && code !== 0xfeff && code !== 0xfffe && code !== 0xffff;
 }
@@ -52,18 +54,12 @@ export function analyse(value: string): Analysis {
     afterBlank = space || lineBreak || character === "\t" || character === "\0";
   }
   const edge = (character: string): boolean => character === " " || isBreak(character);
-  const trailingSpace = characters.at(-1) === " ";
+  const last = value.slice(-1);
+  const trailingSpace = last === " ";
   const broken = spaceBreak || special;
   return {
     multiline,
-    plain: !(
-      edge(characters[0]!) ||
-      edge(characters.at(-1)!) ||
-      breakSpace ||
-      broken ||
-      multiline ||
-      indicators
-    ),
+    plain: !(edge(value.slice(0, 1)) || edge(last) || breakSpace || broken || multiline || indicators),
     single: !(breakSpace || broken),
     block: !(trailingSpace || broken),
   };
@@ -91,7 +87,7 @@ export function escaped(character: string): string | undefined {
   const letter = short[character];
   if (letter !== undefined) return `\\${letter}`;
   if (isPrintable(character)) return undefined;
-  const code = character.codePointAt(0)!;
+  const code = codePointOf(character);
   const hex = code.toString(16).toUpperCase();
   if (code <= 0xff) return `\\x${hex.padStart(2, "0")}`;
   return code <= 0xffff ? `\\u${hex.padStart(4, "0")}` : `\\U${hex.padStart(8, "0")}`;

@@ -25,7 +25,7 @@ export function exited(code: number, how: string): RemoteStatus {
 }
 
 /** The status of a command that could not be run, or whose result is unknown. */
-export function internalError(why: string): RemoteStatus {
+export function internalError(why: string): RemoteStatus & { readonly code: number } {
   return {
     status: "Failure",
     message: `Internal error occurred: ${why}`,

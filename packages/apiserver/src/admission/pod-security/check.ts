@@ -71,9 +71,12 @@ export function procMountProblem(subject: Subject): Violation | undefined {
   const bad = ({ procMount }: SecurityContext): boolean => procMount !== undefined && procMount !== "Default";
   const containers = named(subject, (_, context) => bad(context));
   if (containers.length === 0) return undefined;
-  const types = subject.containers.map((each) => each.securityContext ?? {}).filter(bad);
+  const types = subject.containers.flatMap(({ securityContext }) => {
+    const { procMount } = securityContext ?? {};
+    return procMount !== undefined && bad({ procMount }) ? [procMount] : [];
+  });
   return {
     reason: "procMount",
-    detail: `${containersText(containers)} must not set securityContext.procMount to ${joined(sorted(types.map((each) => each.procMount!)))}`,
+    detail: `${containersText(containers)} must not set securityContext.procMount to ${joined(sorted(types))}`,
   };
 }

@@ -21,14 +21,16 @@ export interface WebhookPatch {
 interface Answer {
   readonly kind?: unknown;
   readonly apiVersion?: unknown;
-  readonly response?: {
-    readonly uid?: string;
-    readonly allowed?: boolean;
-    readonly status?: Partial<Status>;
-    readonly patch?: string;
-    readonly patchType?: string;
-    readonly warnings?: readonly string[];
-  } | null;
+  readonly response?: AnswerResponse | null;
+}
+
+interface AnswerResponse {
+  readonly uid?: string;
+  readonly allowed?: boolean;
+  readonly status?: Partial<Status>;
+  readonly patch?: string;
+  readonly patchType?: string;
+  readonly warnings?: readonly string[];
 }
 
 const apiGroup = "admission.k8s.io";
@@ -36,9 +38,11 @@ const apiGroup = "admission.k8s.io";
 /** Decodes a response. Throws CallFailure if it does not match the review. */
 export function verdictOf(text: string, review: Review, mutating: boolean): Verdict {
   const answer = readAnswer(text, review);
-  const problem = answerProblem(answer, review, mutating);
-  if (problem !== undefined) throw new CallFailure(`received invalid webhook response: ${problem}`);
-  const { allowed = false, status, patch = "", patchType, warnings = [] } = answer.response!;
+  const { response } = answer;
+  if (!response) throw invalidAnswer("webhook response was absent");
+  const problem = answerProblem(answer, response, review, mutating);
+  if (problem !== undefined) throw invalidAnswer(problem);
+  const { allowed = false, status, patch = "", patchType, warnings = [] } = response;
   return {
     allowed,
     ...(status ? { result: status } : {}),
@@ -48,6 +52,9 @@ export function verdictOf(text: string, review: Review, mutating: boolean): Verd
       : {}),
   };
 }
+
+const invalidAnswer = (problem: string): CallFailure =>
+  new CallFailure(`received invalid webhook response: ${problem}`);
 
 /** Decodes an AdmissionReview; the errors are those of Go's decoder. */
 function readAnswer(text: string, { version }: Review): Answer {
@@ -149,13 +156,13 @@ function unfit(value: unknown, wanted: string): string | undefined {
   return form === wanted ? undefined : form;
 }
 
-/** Returns the error if a response does not match the review; v1beta1 only requires a response. */
+/** Returns the error if a response does not match the review; v1beta1 is not compared. */
 function answerProblem(
-  { kind = "", apiVersion = "", response }: Answer,
+  { kind = "", apiVersion = "" }: Answer,
+  response: AnswerResponse,
   review: Review,
   mutating: boolean,
 ): string | undefined {
-  if (!response) return "webhook response was absent";
   if (review.version === "v1beta1") return undefined;
   const { uid = "", patch = "", patchType } = response;
   if (uid !== review.uid) return `expected response.uid=${quoted(review.uid)}, got ${quoted(String(uid))}`;

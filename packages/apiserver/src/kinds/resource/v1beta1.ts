@@ -6,7 +6,10 @@ import type { ApiVersion } from "../define.ts";
 type Plain = Record<string, unknown>;
 
 /** Fields that a v1beta1 request holds itself and that v1 holds under `exactly`. */
-const exactFields: readonly string[] = typeRows.get("resource/v1.ExactDeviceRequest")!.map(([name]) => name);
+const exactFields: readonly string[] = typeRows
+  // The schema has the types of all releases.
+  .get("resource/v1.ExactDeviceRequest")!
+  .map(([name]) => name);
 
 /** Conversion of the parts of a spec that differ, in one direction. */
 interface Conversion {

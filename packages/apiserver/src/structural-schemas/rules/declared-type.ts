@@ -123,8 +123,9 @@ function textType(schema: Schema): DeclaredType {
     default:
   }
   if (maxLength !== undefined) return { ...text, maxElements: inBytes(maxLength) };
-  if ((schema.enum ?? []).length === 0) return text;
-  const maxElements = schema.enum!.reduce<number>(
+  const { enum: values = [] } = schema;
+  if (values.length === 0) return text;
+  const maxElements = values.reduce<number>(
     (max, one) => Math.max(max, typeof one === "string" ? Buffer.byteLength(one) : 0),
     0,
   );

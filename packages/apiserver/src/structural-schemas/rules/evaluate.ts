@@ -264,8 +264,8 @@ interface Violation {
 function errorOf(errors: FieldErrors, { path, value, type, detail, reason }: Violation): FieldError {
   const shown = errors.detached();
   shown.invalid(value, detail);
-  const { value: text } = shown.list[0]!;
-  const withValue = type === "object" || type === "array" ? {} : { value: text! };
+  const text = shown.list[0]?.value;
+  const withValue = type === "object" || type === "array" || text === undefined ? {} : { value: text };
   switch (reason) {
     case "FieldValueForbidden":
       return { type: "Forbidden", path, detail };

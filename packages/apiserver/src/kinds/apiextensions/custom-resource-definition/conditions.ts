@@ -27,8 +27,8 @@ export function withCondition(
   const all = [...(conditions ?? [])];
   const index = all.findIndex(({ type }) => type === condition.type);
   const old = all[index];
-  const same = old?.status === condition.status && old.lastTransitionTime;
-  const next = { ...condition, lastTransitionTime: same ? old.lastTransitionTime! : now };
+  const since = old?.status === condition.status ? old.lastTransitionTime : undefined;
+  const next = { ...condition, lastTransitionTime: since || now };
   if (index < 0) all.push(next);
   else all[index] = next;
   return all;
@@ -114,7 +114,7 @@ export function nameStatus(
     const before = definition.status?.conditions?.some(({ type }) => type === "Established");
     if (!before || naming.status === "True") conditions = withCondition(conditions, established, now);
   }
-  return { ...definition.status!, acceptedNames: names as Names, conditions };
+  return { ...definition.status, acceptedNames: names as Names, conditions };
 }
 
 const initialNames = "the initial names have been accepted";

@@ -1,5 +1,5 @@
 import { quoted } from "@dray/api";
-import { isKnownFormat } from "../../../structural-schemas/formats.ts";
+import { knownFormat } from "../../../structural-schemas/formats.ts";
 import { type Schema, someSchema } from "../../../structural-schemas/schema.ts";
 import type { Definition } from "./types.ts";
 
@@ -14,7 +14,7 @@ export function newFormatWarnings(definition: Definition, old: Definition | unde
 function unknownFormats({ spec }: Definition): string[] {
   const formats: string[] = [];
   const look = (schema: Schema): boolean => {
-    if (!isKnownFormat(schema)) formats.push(schema.format!);
+    if (schema.format && knownFormat(schema) === undefined) formats.push(schema.format);
     return false;
   };
   for (const { schema } of spec.versions ?? []) someSchema(schema?.openAPIV3Schema, look);

@@ -124,10 +124,11 @@ class Walk {
 
   #below(errors: FieldErrors, schema: Schema, place: Place): void {
     const inner: Place = { ...place, isRoot: false };
+    const outer = place.rules;
     const rules = (declared: (type: DeclaredType | undefined) => DeclaredType | undefined, of: Schema) =>
-      place.rules && {
-        cardinality: cardinalityBelow(schema, place.rules.cardinality),
-        declared: lazily(() => declared(place.rules!.declared()) ?? declaredType(of, isEmbedded(of))),
+      outer && {
+        cardinality: cardinalityBelow(schema, outer.cardinality),
+        declared: lazily(() => declared(outer.declared()) ?? declaredType(of, isEmbedded(of))),
       };
     const additional = additionalOf(schema);
     if (schema.additionalProperties !== undefined) {
@@ -207,6 +208,7 @@ class Walk {
   #compile(errors: FieldErrors, schema: Schema, place: Place): void {
     const rules = schema["x-kubernetes-validations"] ?? [];
     if (rules.length === 0 || place.rules === undefined) return;
+    const { cardinality } = place.rules;
     const declared = place.rules.declared();
     const rulesErrors = errors.at("x-kubernetes-validations");
     if (declared === undefined) {
@@ -219,7 +221,7 @@ class Walk {
     compileRules(schema, declared).forEach((compiled, index) => {
       const { rule } = compiled;
       const here = rulesErrors.index(index);
-      const cost = costOver(compiled.maxCost, place.rules!.cardinality, declared.minBytes);
+      const cost = costOver(compiled.maxCost, cardinality, declared.minBytes);
       this.costs.add(here.at("rule"), { name: "rule", cost, unchanged });
       this.costs.observe(here.at("rule"), cost);
       if (compiled.error !== undefined) here.at("rule").invalid(goRule(rule), compiled.error);

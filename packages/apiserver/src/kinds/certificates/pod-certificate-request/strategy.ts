@@ -241,7 +241,7 @@ function checkTimes(
       .at("status.beginRefreshAt")
       .required("must be present and in the range [notbefore+10min, notafter-10min]");
   if (errors.list.length > 0) return false;
-  const [from, to, refresh] = [notBefore, notAfter, beginRefreshAt].map((time) => Date.parse(time));
+  const [from, to, refresh] = [Date.parse(notBefore), Date.parse(notAfter), Date.parse(beginRefreshAt)];
   const [validFrom, validTo] = [leaf.validFromDate.getTime(), leaf.validToDate.getTime()];
   const lifetime = validTo - validFrom;
   const shown = `${lifetime / 1000}s`;
@@ -253,7 +253,7 @@ function checkTimes(
       "must be set to the NotBefore time encoded in the leaf certificate",
     ],
     [
-      Math.abs(from! - now) < 5 * minute,
+      Math.abs(from - now) < 5 * minute,
       "status.notBefore",
       notBefore,
       "must be set to within 5 minutes of kube-apiserver's current time",
@@ -272,13 +272,13 @@ function checkTimes(
       `leaf certificate lifetime must be <= spec.maxExpirationSeconds (${maxExpirationSeconds})`,
     ],
     [
-      refresh! >= from! + 10 * minute,
+      refresh >= from + 10 * minute,
       "status.beginRefreshAt",
       beginRefreshAt,
       "must be at least 10 minutes after status.notBefore",
     ],
     [
-      refresh! <= to! - 10 * minute,
+      refresh <= to - 10 * minute,
       "status.beginRefreshAt",
       beginRefreshAt,
       "must be at least 10 minutes before status.notAfter",

@@ -139,7 +139,7 @@ function withResources(before: Container, { resources, resizePolicy }: Container
 
 function keepButEphemeral(pod: Pod, old: Pod): void {
   const { ephemeralContainers } = pod.spec ?? {};
-  const { ephemeralContainers: _, ...rest } = old.spec!;
+  const { ephemeralContainers: _, ...rest } = old.spec;
   pod.spec = { ...rest, ...(ephemeralContainers === undefined ? {} : { ephemeralContainers }) };
   keepMetadata(pod, old);
 }

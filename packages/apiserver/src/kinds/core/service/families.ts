@@ -57,7 +57,7 @@ export function settleFamilies(
   old: ServiceSpec | undefined,
   configured: readonly Family[],
 ): void {
-  const spec = service.spec!;
+  const spec = service.spec;
   if (staysPreferred(spec, old)) return;
   spec.ipFamilyPolicy ??= defaultPolicy(spec, old);
   const policy = spec.ipFamilyPolicy;

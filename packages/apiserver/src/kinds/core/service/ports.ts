@@ -151,7 +151,7 @@ export class NodePorts {
     old: ServiceSpec | undefined,
     { dryRun, chosen }: Pick<StrategyContext, "dryRun" | "chosen">,
   ): void {
-    const spec = service.spec!;
+    const spec = service.spec;
     const taken = this.#takenBeside(service);
     const before = heldPorts(old);
     for (const port of before) taken.add(port);
@@ -176,7 +176,7 @@ export class NodePorts {
    * allocated since, and throws 422 for requested ones. Returns a function that ends the reservation.
    */
   claim(service: Service, old: ServiceSpec | undefined, chosen: ChosenValues): () => void {
-    const spec = service.spec!;
+    const spec = service.spec;
     const before = heldPorts(old);
     const taken = this.#takenBeside(service);
     const draft = new Draft(service, new Set([...taken, ...heldPorts(spec)]), this.#range, this.#random);
@@ -187,11 +187,14 @@ export class NodePorts {
     };
     // A write of the status has the stored spec, which is frozen and keeps its ports.
     for (const [index, port] of (spec.ports ?? []).entries()) {
-      const now = port.nodePort && sound(port.nodePort, index);
-      if (now !== port.nodePort) port.nodePort = now!;
+      if (!port.nodePort) continue;
+      const now = sound(port.nodePort, index);
+      if (now !== port.nodePort) port.nodePort = now;
     }
-    const health = spec.healthCheckNodePort && sound(spec.healthCheckNodePort, 0);
-    if (health !== spec.healthCheckNodePort) spec.healthCheckNodePort = health!;
+    if (spec.healthCheckNodePort) {
+      const health = sound(spec.healthCheckNodePort, 0);
+      if (health !== spec.healthCheckNodePort) spec.healthCheckNodePort = health;
+    }
     const claimed = [...heldPorts(spec)].filter((port) => !before.has(port));
     for (const port of claimed) this.#pending.set(port, service.metadata.uid);
     return () => {

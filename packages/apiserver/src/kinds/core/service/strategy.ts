@@ -79,7 +79,7 @@ function allocate(
   allocator: ServiceAllocator,
   context: StrategyContext,
 ): void {
-  const spec = service.spec!;
+  const spec = service.spec;
   if (hasAddress(spec)) {
     // Validation refuses these fields, and reports nothing else.
     if (serviceAddressErrors(spec, old, context.features.version).length > 0) return;
@@ -95,7 +95,7 @@ function giveAddresses(
   { addresses }: ServiceAllocator,
   { dryRun, chosen }: StrategyContext,
 ): void {
-  const spec = service.spec!;
+  const spec = service.spec;
   if (spec.clusterIPs?.[0] === "None") return;
   const before = old && hasAddress(old) ? (old.clusterIPs ?? []) : [];
   // Validation rejects a changed address; a headless service stays headless.
