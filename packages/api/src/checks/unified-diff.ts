@@ -204,6 +204,7 @@ function* linesOf(
   b: readonly string[],
 ): Generator<string> {
   for (const group of groups) {
+    // A group has at least one run.
     const [first, last] = [group[0]!, group.at(-1)!];
     yield `@@ -${range([first.a[0], last.a[1]])} +${range([first.b[0], last.b[1]])} @@`;
     for (const run of group) {

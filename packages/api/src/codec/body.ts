@@ -190,11 +190,15 @@ export function decodeBody<T extends KubeObject>(
     typeof source.apiVersion === "string" && source.apiVersion !== "" ? source.apiVersion : apiVersion;
   const sentKind = typeof source.kind === "string" && source.kind !== "" ? source.kind : kind.kind;
   if (sentKind !== kind.kind || sentVersion !== apiVersion) {
-    const [group, inGroup] = sentVersion.includes("/") ? sentVersion.split("/", 2) : ["", sentVersion];
-    const known = isRegistered(group!, inGroup!, sentKind);
+    const slash = sentVersion.indexOf("/");
+    const [group, inGroup] = [
+      sentVersion.slice(0, Math.max(slash, 0)),
+      sentVersion.slice(slash + 1),
+    ] as const;
+    const known = isRegistered(group, inGroup, sentKind);
     // Kinds that are not in the schema table have versions of their own.
     const builtIn = kindOf(kind.group, kind.version, kind.kind) !== undefined;
-    const samePlace = homeGroup(group!, sentKind) === homeGroup(kind.group, kind.kind);
+    const samePlace = homeGroup(group, sentKind) === homeGroup(kind.group, kind.kind);
     if (sentKind === kind.kind && samePlace && (known || !builtIn)) {
       throw StatusError.of(
         "BadRequest",
@@ -202,8 +206,8 @@ export function decodeBody<T extends KubeObject>(
       );
     }
     if (!bare && known) {
-      const why = unknownConversion(inGroup!, sentKind, kind);
-      throw unhandled(sentKind, inGroup!, kind.kind, why);
+      const why = unknownConversion(inGroup, sentKind, kind);
+      throw unhandled(sentKind, inGroup, kind.kind, why);
     }
     throw unknownKind(sentKind, sentVersion, bare ? undefined : kind.kind);
   }

@@ -1,5 +1,5 @@
 import type { KindRow } from "../schema/table.ts";
-import { describeField } from "./descriptions.ts";
+import { describeCommonField } from "./descriptions.ts";
 import type { JSONObject, JSONValue } from "./json.ts";
 import type { CustomSchema } from "./schemas.ts";
 
@@ -87,7 +87,10 @@ function stillRequired(
 
 function withObjectFields(schema: JSONObject): JSONObject {
   const own = schema["properties"] as JSONObject | undefined;
-  const text = (field: string): JSONObject => ({ description: describeField("", field)!, type: "string" });
+  const text = (field: "apiVersion" | "kind"): JSONObject => ({
+    description: describeCommonField(field),
+    type: "string",
+  });
   return {
     ...schema,
     properties: {
@@ -95,7 +98,7 @@ function withObjectFields(schema: JSONObject): JSONObject {
       apiVersion: text("apiVersion"),
       kind: text("kind"),
       metadata: {
-        description: describeField("", "metadata")!,
+        description: describeCommonField("metadata"),
         $ref: "#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
       },
     },

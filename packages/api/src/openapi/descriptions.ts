@@ -42,6 +42,13 @@ export function describeField(type: string, field: string): string | undefined {
   );
 }
 
+/** Description of a field that every kind has. */
+export function describeCommonField(field: "apiVersion" | "kind" | "metadata"): string {
+  const found = describeField("", field);
+  if (found === undefined) throw new TypeError(`the field ${field} has no description`);
+  return found;
+}
+
 function ownDescription(key: string, field: string): string | undefined {
   const fields = descriptions.get(key);
   if (fields === undefined) return undefined;

@@ -1,7 +1,7 @@
 import { isInRelease } from "../features/features.ts";
 import { type KindRow, kindRows } from "../schema/table.ts";
 import { type Field, type FieldType, type StructType, structType } from "../schema/types.ts";
-import { describeField, describeType } from "./descriptions.ts";
+import { describeCommonField, describeField, describeType } from "./descriptions.ts";
 import type { JSONObject, JSONValue } from "./json.ts";
 import { type SharedName, schemaName, sharedNames } from "./names.ts";
 
@@ -125,7 +125,7 @@ export class SchemaSet {
           items: custom === undefined ? { allOf: [this.type(row.type)], default: {} } : this.type(row.type),
         },
         metadata: {
-          description: describeField("", "metadata")!,
+          description: describeCommonField("metadata"),
           allOf: [this.type("meta/v1.ListMeta")],
           ...(custom === undefined ? { default: {} } : {}),
         },
@@ -145,7 +145,7 @@ export class SchemaSet {
 
   #withObjectFields(schema: JSONObject): JSONObject {
     const metadata = {
-      description: describeField("", "metadata")!,
+      description: describeCommonField("metadata"),
       allOf: [this.type("meta/v1.ObjectMeta")],
     };
     const properties = { ...(schema["properties"] as JSONObject | undefined), ...typeProperties(), metadata };
@@ -154,8 +154,7 @@ export class SchemaSet {
 
   /** As published: numbers or texts are alternatives, embedded resources have the fields of objects. */
   #published(schema: JSONObject): JSONObject {
-    const below = (value: JSONValue | undefined): JSONValue | undefined =>
-      isObject(value) ? this.#published(value) : value;
+    const below = (value: JSONValue): JSONValue => (isObject(value) ? this.#published(value) : value);
     const { properties, items, additionalProperties, ...rest } = schema;
     let published: JSONObject = {
       ...rest,
@@ -163,11 +162,11 @@ export class SchemaSet {
         ? {}
         : {
             properties: Object.fromEntries(
-              Object.entries(properties as JSONObject).map(([name, one]) => [name, below(one)!]),
+              Object.entries(properties as JSONObject).map(([name, one]) => [name, below(one)]),
             ),
           }),
-      ...(items === undefined ? {} : { items: below(items)! }),
-      ...(additionalProperties === undefined ? {} : { additionalProperties: below(additionalProperties)! }),
+      ...(items === undefined ? {} : { items: below(items) }),
+      ...(additionalProperties === undefined ? {} : { additionalProperties: below(additionalProperties) }),
     };
     if (schema["x-kubernetes-int-or-string"] === true) published = withAlternatives(published);
     if (schema["x-kubernetes-embedded-resource"] === true) {
@@ -279,8 +278,8 @@ function reference(name: string): string {
 
 function typeProperties(): JSONObject {
   return {
-    apiVersion: { description: describeField("", "apiVersion")!, type: "string" },
-    kind: { description: describeField("", "kind")!, type: "string" },
+    apiVersion: { description: describeCommonField("apiVersion"), type: "string" },
+    kind: { description: describeCommonField("kind"), type: "string" },
   };
 }
 

@@ -47,7 +47,7 @@ export function charge(
       return `status unknown for quota: ${name}, resources: ${[...new Set(restricted)].sort().join(",")}`;
   }
   const usage = evaluator.usage(object);
-  const negative = [...usage.keys()].filter((name) => usage.get(name)!.sign < 0);
+  const negative = [...usage].filter(([, { sign }]) => sign < 0).map(([name]) => name);
   if (negative.length > 0) return `quota usage is negative for resource(s): ${negative.sort().join(",")}`;
   const charges: [Balance, Amounts][] = [];
   for (const balance of concerned) {
@@ -80,6 +80,7 @@ function exceeds(
   if (subresource === "status") return undefined;
   const after = new Map(used);
   addTo(after, requested);
+  // `requested` has resources of `hard` only, and all of them are in `after`.
   const over = [...requested.keys()].filter((name) => after.get(name)!.compare(hard.get(name)!) > 0);
   if (over.length === 0) return undefined;
   return `exceeded quota: ${quota.metadata.name}, requested: ${textOf(only(requested, over))}, used: ${textOf(only(used, over))}, limited: ${textOf(only(hard, over))}`;

@@ -12,9 +12,9 @@ export interface PemBlock {
  */
 export function* pemBlocks(pem: string): Generator<PemBlock> {
   const ends = new Map<string, number[]>();
-  for (const { index, 1: type } of pem.matchAll(/-----END ([^-\n]*)-----/g)) {
-    const known = ends.get(type!);
-    if (known === undefined) ends.set(type!, [index]);
+  for (const { index, 1: type = "" } of pem.matchAll(/-----END ([^-\n]*)-----/g)) {
+    const known = ends.get(type);
+    if (known === undefined) ends.set(type, [index]);
     else known.push(index);
   }
   for (const known of ends.values()) known.reverse();
@@ -24,8 +24,8 @@ export function* pemBlocks(pem: string): Generator<PemBlock> {
     const type = begin[1]!;
     const start = begin.index + begin[0].length;
     const ahead = ends.get(type) ?? [];
-    while (ahead.length > 0 && ahead.at(-1)! < start) ahead.pop();
-    const end = ahead.pop();
+    let end = ahead.pop();
+    while (end !== undefined && end < start) end = ahead.pop();
     if (end === undefined) continue;
     from = end + `-----END ${type}-----`.length;
     yield { type, body: pem.slice(start, end), block: pem.slice(begin.index, from) };

@@ -29,13 +29,14 @@ export function parseDuration(text: string): bigint {
   const fail = (why: string): never => {
     throw new DurationError(`time: ${why} ${quotedTime(text)}`);
   };
-  const sign = /^[+-]?/.exec(text)![0];
+  const sign = /^[+-]/.test(text) ? text.slice(0, 1) : "";
   let rest = text.slice(sign.length);
   if (rest === "0") return 0n;
   if (rest === "") fail("invalid duration");
   let total = 0n;
   while (rest !== "") {
-    const [part, whole = "", fraction = "", unit = ""] = /^([0-9]*)(?:\.([0-9]*))?([^.0-9]*)/.exec(rest)!;
+    const [part, whole = "", fraction = "", unit = ""] =
+      /^([0-9]*)(?:\.([0-9]*))?([^.0-9]*)/.exec(rest) ?? fail("invalid duration");
     if (BigInt(whole) > limit || (whole === "" && fraction === "")) fail("invalid duration");
     if (unit === "") fail("missing unit in duration");
     const size = units.get(unit) ?? fail(`unknown unit ${quotedTime(unit)} in duration`);

@@ -79,7 +79,7 @@ function parseGroups(text: string, fail: Fail, sloppy = false): Address | string
     if (rest === "") return { bits: 128, value: 0n, zone };
   }
   while (groups.length < 8) {
-    const digits = /^[0-9a-fA-F]*/.exec(rest)![0];
+    const digits = rest.slice(0, rest.search(/[^0-9a-fA-F]|$/));
     if (digits.length > 4 && !(sloppy && Number.parseInt(digits, 16) <= 0xffff))
       return fail("each group must have 4 or less digits", rest);
     if (digits === "") return fail("each colon-separated field must have at least one digit", rest);

@@ -126,8 +126,8 @@ export function parseSchedule(schedule: string): Schedule {
       `expected exactly ${fields.length} fields, found ${parts.length}: [${parts.join(" ")}]`,
     );
   }
-  const [minute, hour, day, month, weekday] = parts.map((part, index) => readField(part, fields[index]!));
-  return { ...zone, minute: minute!, hour: hour!, day: day!, month: month!, weekday: weekday! };
+  const field = (index: number): ScheduleField => readField(parts[index]!, fields[index]!);
+  return { ...zone, minute: field(0), hour: field(1), day: field(2), month: field(3), weekday: field(4) };
 }
 
 /** Milliseconds, whole seconds and at least one. */

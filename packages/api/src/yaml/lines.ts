@@ -56,8 +56,9 @@ function stepInto(node: YAMLNode, path: string): Step | undefined {
       return undefined;
     case "sequence": {
       const match = /^\[(\d+)\]/.exec(path);
-      const item = match === null ? undefined : node.items[Number(match[1])];
-      return item && { node: item, line: item.line, rest: path.slice(match![0].length) };
+      if (match === null) return undefined;
+      const item = node.items[Number(match[1])];
+      return item && { node: item, line: item.line, rest: path.slice(match[0].length) };
     }
     case "mapping":
       return ownEntry(node, path) ?? mergedEntry(node, path);

@@ -104,10 +104,13 @@ const escapedDigits: ReadonlyMap<string, number> = new Map([
 function escapedText(cursor: Cursor): string {
   const letter = cursor.text[cursor.at + 1] ?? "";
   const digits = escapedDigits.get(letter);
-  const known = escapes.get(letter);
-  if (digits === undefined && known === undefined) cursor.fail("found unknown escape character");
+  if (digits === undefined) {
+    const known = escapes.get(letter);
+    if (known === undefined) cursor.fail("found unknown escape character");
+    cursor.at += 2;
+    return known;
+  }
   cursor.at += 2;
-  if (digits === undefined) return known!;
   const hexadecimal = cursor.text.slice(cursor.at, cursor.at + digits);
   if (hexadecimal.length < digits || !/^[0-9a-fA-F]+$/.test(hexadecimal)) {
     cursor.fail("did not find expected hexdecimal number");

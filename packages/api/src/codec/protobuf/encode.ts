@@ -106,9 +106,10 @@ function eachSource(source: Source, number: number, element: FieldType, list: st
 }
 
 function mapSource(source: Source, number: number, type: FieldType, map: string): string {
-  const [keys, at, key, item, before] = Array.from({ length: 5 }, () => source.variable());
+  const [keys, at, key, before] = Array.from({ length: 4 }, () => source.variable());
+  const item = source.variable();
   const isBytes = type.form === "scalar" && type.name === "bytes";
-  const write = valueSource(source, 2, type, item!);
+  const write = valueSource(source, 2, type, item);
   return `{
     const ${keys} = ${source.name(sortedKeys)}(${map});
     for (let ${at} = ${keys}.length - 1; ${at} >= 0; ${at}--) {

@@ -98,9 +98,9 @@ function missing(restricted: readonly string[], pod: Pod): string | undefined {
     }
   }
   if (lacking.size === 0) return undefined;
-  const parts = [...lacking.keys()]
-    .sort()
-    .map((resource) => `${resource} for: ${[...lacking.get(resource)!].sort().join(",")}`);
+  const parts = [...lacking]
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([resource, names]) => `${resource} for: ${[...names].sort().join(",")}`);
   return `must specify ${parts.join("; ")}`;
 }
 

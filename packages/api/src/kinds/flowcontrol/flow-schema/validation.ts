@@ -45,11 +45,12 @@ function checkServiceAccount(errors: FieldErrors, subject: ServiceAccountSubject
 
 function checkSubject(errors: FieldErrors, subject: Subject): void {
   const kind = subject.kind ?? "";
-  if (!subjectKinds.includes(kind)) {
+  const field = subjectFields.find(([, of]) => of === kind);
+  if (field === undefined) {
     errors.at("kind").notSupported(kind, subjectKinds);
     return;
   }
-  const [own] = subjectFields.find(([, of]) => of === kind)!;
+  const [own] = field;
   const here = errors.at(own);
   const value = subject[own];
   if (!value) here.required(`${own} is required when subject kind is '${kind}'`);

@@ -40,8 +40,9 @@ export const podGroupValidation = {
     checkObjectUpdate(errors, object, old);
     if (isOlder(context)) return;
     checkFixed(errors, object.spec, old.spec, ["parentCompositePodGroupName", "workloadRef"]);
-    const [policy, before] = [object, old].map(({ spec }) => (spec.schedulingPolicy ?? {}) as Struct);
-    checkPolicyUpdate(errors, policy!, before!);
+    const policyOf = ({ spec }: PodGroup): Struct => (spec.schedulingPolicy ?? {}) as Struct;
+    const policy = policyOf(object);
+    checkPolicyUpdate(errors, policy, policyOf(old));
     checkPolicy(errors.at("spec.schedulingPolicy"), policy, "minCount");
     checkFixed(errors, object.spec, old.spec, [
       "schedulingConstraints",

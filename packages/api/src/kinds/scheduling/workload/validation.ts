@@ -63,7 +63,8 @@ function checkWorkload(errors: FieldErrors, { spec }: Workload): void {
   let first: { readonly priorityClassName?: string; readonly priority?: number } | undefined;
   let differs = false;
   const atMost = (scope: FieldErrors, list: readonly unknown[] | undefined): void => {
-    if ((list?.length ?? 0) > maxTemplates) scope.tooMany(list!.length, maxTemplates);
+    const length = list?.length ?? 0;
+    if (length > maxTemplates) scope.tooMany(length, maxTemplates);
   };
   atMost(errors.at("spec.podGroupTemplates"), spec.podGroupTemplates);
   atMost(errors.at("spec.compositePodGroupTemplates"), spec.compositePodGroupTemplates);
