@@ -15,8 +15,8 @@ export function resolveSubPath(volume: string, subPath: string, create: boolean)
   const base = realpathSync(volume);
   const names = split(subPath);
   let here = base;
-  for (let links = 0; names.length > 0; ) {
-    const name = names.shift()!;
+  let links = 0;
+  for (let name = names.shift(); name !== undefined; name = names.shift()) {
     if (name === "..") {
       if (here === base) throw outside(subPath);
       here = join(here, "..");

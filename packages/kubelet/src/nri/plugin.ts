@@ -304,17 +304,19 @@ interface SyncPart {
 
 /** Divides pods and containers into requests that fit into ttrpc messages; at least one. */
 function syncParts(pods: readonly PodSandbox[], containers: readonly Container[]): readonly SyncPart[] {
-  const parts: SyncPart[] = [{ pods: [], containers: [] }];
+  let last: SyncPart = { pods: [], containers: [] };
+  const parts = [last];
   let bytes = 0;
   const add = <T>(all: readonly T[], type: MessageType<T>, into: (part: SyncPart) => T[]): void => {
     for (const each of all) {
       const length = type.encode(each).finish().length + 8;
       if (bytes > 0 && bytes + length > maxSyncBytes) {
-        parts.push({ pods: [], containers: [] });
+        last = { pods: [], containers: [] };
+        parts.push(last);
         bytes = 0;
       }
       bytes += length;
-      into(parts.at(-1)!).push(each);
+      into(last).push(each);
     }
   };
   add(pods, PodSandboxMessage, (part) => part.pods);

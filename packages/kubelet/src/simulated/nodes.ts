@@ -112,9 +112,11 @@ export class SimulatedNodeObjects {
   }
 
   async #reconcile(name: string): Promise<void> {
+    // The queue gets only names of `#nodes`.
     const node = this.#nodes.get(name)!;
     const found = this.get(name);
     const { client, clock } = this.#options;
+    // `start` has set it, and starts the queue.
     const status = nodeStatus(node, this.#surroundings!, clock.now(), found?.status);
     if (found === undefined) await this.#create(node, status);
     else if (!saysSo(found, status))

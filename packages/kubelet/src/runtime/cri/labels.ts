@@ -79,8 +79,12 @@ export function podUidOf(labels: Texts): string {
 
 /** Restores the identity of a sandbox. */
 export function sandboxIdentity(labels: Texts, attempt: number): SandboxIdentity {
-  const [namespace, name, uid] = [podNamespace, podName, podUid].map((key) => labels[key] ?? "");
-  return { namespace: namespace!, name: name!, uid: uid!, attempt };
+  return {
+    namespace: labels[podNamespace] ?? "",
+    name: labels[podName] ?? "",
+    uid: podUidOf(labels),
+    attempt,
+  };
 }
 
 /** Restores the data that the agent wrote when it created a container. */

@@ -56,7 +56,7 @@ function dial(url: string, protocols: readonly string[], signal: AbortSignal | u
     request.on("upgrade", (response: IncomingMessage, socket: Socket, head: Buffer) => {
       const protocol = response.headers[protocolHeader];
       const session = spdySession(socket, "client", { head });
-      // A server that names no protocol uses the oldest one.
+      // A server that names no protocol uses the oldest one; callers offer at least one.
       resolve({ session, protocol: typeof protocol === "string" ? protocol : protocols.at(-1)! });
     });
     request.end();

@@ -191,28 +191,29 @@ function makeFolders(bounds: Bounds, cgroup: string): string[] {
 
 /** Throws RuntimeError with the file and value that the kernel refuses. */
 export function applyBounds({ version, parents }: Bounds, cgroup: string, resources: ResourceConfig): void {
-  let waiting = settingsOf(resources, version).filter(([controller]) => parents.has(controller));
+  let waiting = settingsOf(resources, version).flatMap(([controller, file, value]) => {
+    const parent = parents.get(controller);
+    return parent === undefined ? [] : [{ path: join(parent, cgroup, file), value }];
+  });
   // The limit of memory must not exceed that with swap, nor the quota of cpu its parent's.
   for (let round = 0; waiting.length > 0; round++) {
-    const refused: { readonly setting: Setting; readonly path: string; readonly error: Error }[] = [];
-    for (const setting of waiting) {
-      const [controller, file, value] = setting;
-      const path = join(parents.get(controller)!, cgroup, file);
+    const refused: { readonly path: string; readonly value: string; readonly error: Error }[] = [];
+    for (const { path, value } of waiting) {
       if (!existsSync(path)) continue;
       try {
         writeFileSync(path, value);
       } catch (error) {
-        refused.push({ setting, path, error: error as Error });
+        refused.push({ path, value, error: error as Error });
       }
     }
     const [first] = refused;
     if (first !== undefined && (round > 0 || refused.length === waiting.length))
       throw new RuntimeError(
         "RunContainerError",
-        `${first.path} does not take ${first.setting[2]}: ${first.error.message}`,
+        `${first.path} does not take ${first.value}: ${first.error.message}`,
         { cause: first.error },
       );
-    waiting = refused.map(({ setting }) => setting);
+    waiting = refused;
   }
 }
 

@@ -201,12 +201,11 @@ export class HostContainer {
     const wrapper = this.#traces.wrapper ?? this.#findWrapper();
     const { cgroup, id } = this.record;
     const { init } = this.#traces;
+    let members: number[] = [];
     // The cgroup may have members although the wrapper is gone.
-    if (wrapper === undefined && cgroup === undefined) return [];
-    const members =
-      cgroup !== undefined
-        ? cgroupMembers(cgroup)
-        : familyMembers({ leader: wrapper!, variable: `${containerVariable}=${id}` });
+    if (cgroup !== undefined) members = cgroupMembers(cgroup);
+    else if (wrapper === undefined) return [];
+    else members = familyMembers({ leader: wrapper, variable: `${containerVariable}=${id}` });
     // Killing it ends processes that left the session, the parent and the environment by which others are
     // found.
     if (init !== undefined && isAlive(init) && !members.includes(init.pid)) members.push(init.pid);

@@ -93,8 +93,8 @@ export class CgroupTree {
 
   /** Controllers are delegated from folder to folder. */
   #makeUnified(path: string): void {
-    const mount = this.#mounts.get("memory")!;
-    let folder = mount;
+    // In v2 `find` sets the folder of each controller.
+    let folder = this.#mounts.get("memory")!;
     for (const part of path.split("/").filter(Boolean)) {
       for (const controller of readFileSync(join(folder, "cgroup.controllers"), "utf8").trim().split(" ")) {
         if (controller === "") continue;

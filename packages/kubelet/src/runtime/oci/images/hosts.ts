@@ -170,17 +170,21 @@ class HostsFile {
   /** Files with certificate and key, or pairs of such files. */
   async #client(field: string, value: unknown): Promise<{ cert?: string[]; key?: string[] }> {
     if (value === undefined) return {};
-    const pairs = (Array.isArray(value) ? value : [value]).map((one) => this.#texts(field, one));
-    const odd = pairs.find(({ length }) => length < 1 || length > 2);
-    if (odd !== undefined) return this.#fail(field, odd, "files, or pairs of a certificate and its key");
+    const texts = (Array.isArray(value) ? value : [value]).map((one) => this.#texts(field, one));
+    const pairs = texts.map((names) => {
+      const [cert, key, ...more] = names;
+      if (cert === undefined || more.length > 0)
+        return this.#fail(field, names, "files, or pairs of a certificate and its key");
+      return { cert, key: key ?? cert };
+    });
     return {
       cert: await this.#files(
         field,
-        pairs.map(([cert]) => cert!),
+        pairs.map(({ cert }) => cert),
       ),
       key: await this.#files(
         field,
-        pairs.map(([cert, key]) => key ?? cert!),
+        pairs.map(({ key }) => key),
       ),
     };
   }

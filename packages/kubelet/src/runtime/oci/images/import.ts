@@ -255,7 +255,7 @@ async function archiveSource(store: ContentStore, lease: Lease, path: string): P
   }
   const find = (name: string): { digest: string; size: number } | undefined => {
     let place = normalize(name);
-    for (let n = 0; n < 8 && links.has(place); n++) place = links.get(place)!;
+    for (let n = 0; n < 8; n++) place = links.get(place) ?? place;
     return files.get(place);
   };
   return {

@@ -14,8 +14,7 @@ export async function resolveInRoot(root: string, path: string): Promise<string>
   let parts = path.split("/");
   let resolved: string[] = [];
   let links = 0;
-  while (parts.length > 0) {
-    const part = parts.shift()!;
+  for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
     if (part === "" || part === ".") continue;
     if (part === "..") {
       resolved = resolved.slice(0, -1);

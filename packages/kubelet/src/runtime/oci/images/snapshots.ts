@@ -242,8 +242,9 @@ export class Snapshots {
       // Another process may be unpacking the next layer on one of them.
       const unpacking = database.sql.prepare("SELECT owner FROM locks WHERE name LIKE 'snapshot %'").all();
       if (unpacking.some((row) => ownerIsAlive(String(row["owner"])))) return undefined;
-      for (const { id } of database.sql.prepare("SELECT id FROM snapshots").all())
-        if (!kept.has(Number(id))) database.sql.prepare("DELETE FROM snapshots WHERE id = ?").run(id!);
+      const present = database.sql.prepare("SELECT id FROM snapshots").all();
+      for (const id of present.map((row) => Number(row["id"])))
+        if (!kept.has(id)) database.sql.prepare("DELETE FROM snapshots WHERE id = ?").run(id);
       return kept;
     });
     for (const name of readdirSync(join(directory, "snapshots"))) {

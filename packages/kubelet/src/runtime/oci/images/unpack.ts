@@ -173,8 +173,8 @@ class Layer {
     if (known !== undefined) return known;
     let left = [...parts];
     const resolved: string[] = [];
-    for (let links = 0; left.length > 0; ) {
-      const part = left.shift()!;
+    let links = 0;
+    for (let part = left.shift(); part !== undefined; part = left.shift()) {
       if (part === "" || part === ".") continue;
       if (part === "..") {
         // Only links have these; the root is its own parent.

@@ -73,7 +73,7 @@ class Sessions {
         errors.push({ origin: session.host.root.origin, error: error as Error });
       }
     const last = errors.at(-1);
-    if (errors.length === 1) throw last!.error;
+    if (last !== undefined && errors.length === 1) throw last.error;
     const texts = errors.map(({ origin, error }) => `${origin}: ${error.message}`).join("; ");
     const name = formatReference(this.#reference);
     throw new RegistryError(
