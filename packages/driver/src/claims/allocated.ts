@@ -29,14 +29,12 @@ function configsOf(
   driver: string,
   request: string,
 ): DeviceConfig[] {
-  const applying = all.filter(
-    ({ opaque, requests = [] }) =>
-      opaque?.driver === driver &&
-      (requests.length === 0 || requests.includes(request) || requests.includes(baseRequest(request))),
-  );
+  const applying = all.flatMap(({ source, opaque, requests = [] }) => {
+    const applies =
+      requests.length === 0 || requests.includes(request) || requests.includes(baseRequest(request));
+    return opaque?.driver === driver && applies ? [{ source, parameters: opaque.parameters }] : [];
+  });
   return (["FromClass", "FromClaim"] as const).flatMap((source) =>
-    applying
-      .filter((config) => config.source === source)
-      .map((config) => ({ source, parameters: config.opaque!.parameters })),
+    applying.filter((config) => config.source === source).map(({ parameters }) => ({ source, parameters })),
   );
 }

@@ -17,13 +17,16 @@ export interface PreparedDevice {
  * so that whatever it does is undone. Files of other versions of this program stay readable: unknown fields
  * are passed over, and none may become required.
  */
-export interface Checkpoint extends PreparedClaim {
+export type Checkpoint = CheckpointBase &
+  (
+    | { readonly state: "Started" }
+    | { readonly state: "Completed"; readonly prepared: readonly PreparedDevice[] }
+  );
+
+interface CheckpointBase extends PreparedClaim {
   readonly version: 1;
-  readonly state: "Started" | "Completed";
   /** The boot during which it was written: devices and `/var/run` do not survive one. */
   readonly bootID: string;
-  /** Once completed. */
-  readonly prepared?: readonly PreparedDevice[];
 }
 
 /**

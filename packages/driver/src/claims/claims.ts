@@ -154,7 +154,7 @@ class NodeClaims implements Claims {
       await this.#undo(known);
     } else if (known?.state === "Completed" && known.bootID === bootID) {
       // Files are written even if they should be there: the folder may have been emptied.
-      return this.#answer(claim, known.prepared!);
+      return this.#answer(claim, known.prepared);
     }
     const { uid, namespace, name, devices } = claim;
     const checkpoint = { version: 1, uid, namespace, name, devices, bootID } as const;

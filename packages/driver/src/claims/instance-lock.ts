@@ -191,8 +191,11 @@ export function createSerial(lock: InstanceLock, clock: Clock): Serial {
         const release = await lock.acquire();
         const end = clock.now() + maxHeld;
         try {
-          do await queue.shift()!.run();
-          while (queue.length > 0 && clock.now() < end);
+          let next = queue.shift();
+          while (next !== undefined) {
+            await next.run();
+            next = clock.now() < end ? queue.shift() : undefined;
+          }
         } finally {
           await release();
         }

@@ -38,6 +38,7 @@ export async function decodeParameters<P>(
       ...device,
       configs: device.configs.map(({ source, parameters }) => ({
         source,
+        // Decoded above; undefined may be a valid result of the schema.
         parameters: decoded.get(parameters)!,
       })),
     }),

@@ -86,9 +86,9 @@ function placement({ nodeSelector, allNodes, devices }: Pool, scope: SliceScope)
   if (nodeSelector !== undefined) return { nodeSelector };
   if (allNodes !== undefined) return { allNodes };
   const wrong = devices.find((device) => own(device).length !== 1);
-  if (wrong !== undefined) {
+  if (placed !== undefined && wrong !== undefined) {
     throw new PoolError(
-      `device ${wrong.name} must have exactly one of nodeName, nodeSelector and allNodes, since device ${placed!.name} has one; it has ${own(wrong).join(" and ") || "none"}`,
+      `device ${wrong.name} must have exactly one of nodeName, nodeSelector and allNodes, since device ${placed.name} has one; it has ${own(wrong).join(" and ") || "none"}`,
     );
   }
   return { perDeviceNodeSelection: true };

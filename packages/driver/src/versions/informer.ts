@@ -13,8 +13,8 @@ export function convertingInformer<T extends KubeObject>(
   const handlers = new Map<object, () => void>();
   let inner: Informer<T> | undefined;
   let convert = (object: T): T => object;
-  const attach = (handler: Parameters<Informer<T>["handle"]>[0]): (() => void) =>
-    inner!.handle({
+  const attach = (of: Informer<T>, handler: Parameters<Informer<T>["handle"]>[0]): (() => void) =>
+    of.handle({
       add: (one) => handler.add?.(convert(one)),
       update: (one, old) => handler.update?.(convert(one), convert(old)),
       delete: (one) => handler.delete?.(convert(one)),
@@ -34,7 +34,7 @@ export function convertingInformer<T extends KubeObject>(
         { ...kind, version: found },
         { ...options, ignoreWarnings: found !== "v1" || options?.ignoreWarnings === true },
       );
-      for (const handler of handlers.keys()) handlers.set(handler, attach(handler));
+      for (const handler of handlers.keys()) handlers.set(handler, attach(inner, handler));
       await inner.start(signal);
     },
     get synced() {
@@ -50,7 +50,7 @@ export function convertingInformer<T extends KubeObject>(
     list: () => inner?.list().map(convert) ?? [],
     byIndex: (index, key) => inner?.byIndex(index, key).map(convert) ?? [],
     handle(handler) {
-      handlers.set(handler, inner === undefined ? () => {} : attach(handler));
+      handlers.set(handler, inner === undefined ? () => {} : attach(inner, handler));
       return () => {
         handlers.get(handler)?.();
         handlers.delete(handler);
