@@ -129,6 +129,7 @@ class EtcdStore implements Store {
     const stop = AbortSignal.any([signal, this.#closed.signal]);
     for await (const events of watchEvents(this.#connection, this.#prefix + prefix, from, stop)) {
       yield events.map(({ type, kv, previous }): StoreEvent => {
+        // Each event of etcd has its pair.
         const entry = this.#entry(kv!);
         const before = previous && this.#entry(previous);
         const { key, modRevision: revision } = entry;

@@ -53,6 +53,7 @@ class MemoryStore implements Store, History {
     const after = options.after;
     const rest = after === undefined ? keys : keys.filter((key) => compareKeys(key, after) > 0);
     const page = options.limit === undefined ? rest : rest.slice(0, options.limit);
+    // The keys are those of `at`.
     const entries = page.map((key) => at.get(key)!);
     return { entries, revision, more: page.length < rest.length };
   }

@@ -37,6 +37,7 @@ export class Reader {
     const rows = this.#read(({ list }) =>
       list.all({ ...range, limit: limit === undefined ? -1 : limit + 1 }),
     );
+    // The statement leaves out deleted keys.
     const entries = (rows as Row[]).map((row) => entryOf(row)!);
     const more = limit !== undefined && entries.length > limit;
     return { entries: more ? entries.slice(0, limit) : entries, revision, more };

@@ -182,11 +182,12 @@ export class SqliteStore implements Store, History {
     const revision = this.#applied + 1;
     for (const [position, operation] of operations.entries()) {
       const { key } = operation;
-      const previous = entry(key);
+      const row = current(key);
+      const previous = entryOf(row);
       if (operation.type === "delete" && previous === undefined) continue;
       const id = idOf(revision, position);
       const created = previous?.createRevision ?? revision;
-      const before = previous === undefined ? 0 : current(key)!.id;
+      const before = row === undefined || previous === undefined ? 0 : row.id;
       const value = operation.type === "put" ? operation.value : null;
       const due =
         operation.type === "put" && operation.ttl !== undefined

@@ -51,6 +51,7 @@ export async function portForwardOverWebSocket(
   const uses = ports.flatMap((): ChannelUse[] => ["both", "out"]);
   const channels = new WebSocketChannels(ws, protocol, uses);
   const ends = ports.flatMap((port, index) => {
+    // `uses` has two channels for each port.
     const [data, error] = [channels.channel(2 * index)!, channels.channel(2 * index + 1)!];
     const first = Buffer.alloc(2);
     first.writeUInt16LE(port);

@@ -55,6 +55,7 @@ export async function remoteCommandOverSpdy(
     ...(stderr ? { stderr } : {}),
     sizes: resize ? terminalSizes(resize) : noSizes(),
     closed: session.closed,
+    // The command begins when no stream is missing, this one included.
     finish: (status) => finish(session, error!, [stdout, stderr], statusBytes(status, protocol)),
   };
 }

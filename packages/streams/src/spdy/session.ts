@@ -49,6 +49,12 @@ export function spdySession(
   return new Session(socket, role, options);
 }
 
+/** A stream that the other end has not accepted yet. */
+interface Opening {
+  accept(): void;
+  reject(error: Error): void;
+}
+
 class Session implements SpdySession, Carrier {
   readonly closed: Promise<void>;
   readonly #socket: Duplex;
@@ -57,7 +63,7 @@ class Session implements SpdySession, Carrier {
   readonly #parser: FrameParser;
   readonly #streams = new Map<number, Stream>();
   /** Streams that the other side has not accepted yet. */
-  readonly #opening = new Map<number, PromiseWithResolvers<SpdyStream>>();
+  readonly #opening = new Map<number, Opening>();
   readonly #pings = new Map<number, () => void>();
   /** Writers that wait for the socket to drain. */
   readonly #writers: (() => void)[] = [];
@@ -105,11 +111,12 @@ class Session implements SpdySession, Carrier {
     if (this.#over || this.#nextId > lastId) return Promise.reject(new Error("the session has ended"));
     const id = this.#nextId;
     this.#nextId += 2;
-    const opening = Promise.withResolvers<SpdyStream>();
-    this.#opening.set(id, opening);
-    this.#streams.set(id, new Stream(id, headers, this));
+    const { promise, resolve, reject } = Promise.withResolvers<SpdyStream>();
+    const stream = new Stream(id, headers, this);
+    this.#opening.set(id, { accept: () => resolve(stream), reject });
+    this.#streams.set(id, stream);
     this.#socket.write(this.#writer.synStream(id, headers));
-    return opening.promise;
+    return promise;
   }
 
   ping(): Promise<void> {
@@ -173,7 +180,7 @@ class Session implements SpdySession, Carrier {
         this.#accept(frame);
         return;
       case "synReply": {
-        this.#opening.get(frame.stream)?.resolve(this.#streams.get(frame.stream)!);
+        this.#opening.get(frame.stream)?.accept();
         this.#opening.delete(frame.stream);
         if (frame.fin) this.#streams.get(frame.stream)?.receive(null);
         return;
@@ -250,7 +257,11 @@ class Session implements SpdySession, Carrier {
   }
 
   #drained(): void {
-    while (this.#writers.length > 0 && !this.#socket.writableNeedDrain) this.#writers.shift()!();
+    while (!this.#socket.writableNeedDrain) {
+      const write = this.#writers.shift();
+      if (write === undefined) break;
+      write();
+    }
     this.#paceReading();
   }
 

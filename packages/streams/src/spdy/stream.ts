@@ -68,8 +68,7 @@ export class Stream extends Duplex implements SpdyStream {
   }
 
   #hand(): void {
-    while (this.#pending.length > 0) {
-      const bytes = this.#pending.shift()!;
+    for (let bytes = this.#pending.shift(); bytes !== undefined; bytes = this.#pending.shift()) {
       this.#carrier.waiting(-(bytes?.length ?? 0));
       this.#wanted = this.push(bytes);
       if (!this.#wanted) return;
