@@ -52,8 +52,14 @@ interface SpecFile {
 }
 
 interface Entry {
-  readonly file: SpecFile & { readonly spec: Spec };
+  readonly file: ValidFile;
   readonly device: Device;
+}
+
+type ValidFile = SpecFile & { readonly spec: Spec };
+
+function hasSpec(file: SpecFile): file is ValidFile {
+  return file.spec !== undefined;
 }
 
 /**
@@ -84,6 +90,7 @@ export function cdiRegistry(directories: readonly string[] = defaultDirectories)
       const seen = new Set<Spec>();
       return mergeEdits(
         names.flatMap((name) => {
+          // No name is missing.
           const { file, device } = entries.get(name)!;
           const first = !seen.has(file.spec);
           seen.add(file.spec);
@@ -153,9 +160,10 @@ function index(files: readonly SpecFile[]): { entries: Map<string, Entry>; probl
   const problems: CdiProblem[] = [];
   for (const file of files) {
     if (file.problem !== undefined) problems.push({ path: file.path, message: file.problem });
-    for (const device of file.spec?.devices ?? []) {
-      const name = qualifiedName(file.spec!.kind, device.name);
-      const entry = { file: file as Entry["file"], device };
+    if (!hasSpec(file)) continue;
+    for (const device of file.spec.devices ?? []) {
+      const name = qualifiedName(file.spec.kind, device.name);
+      const entry = { file, device };
       const other = entries.get(name);
       if (other !== undefined && other.file.priority === file.priority) {
         conflicts.set(name, [...(conflicts.get(name) ?? [other]), entry]);
@@ -169,6 +177,7 @@ function index(files: readonly SpecFile[]): { entries: Map<string, Entry>; probl
     entries.delete(name);
     const paths = others.map(({ file }) => file.path);
     problems.push({
+      // A conflict has at least two files.
       path: paths.at(-1)!,
       message: `device ${name} is defined in ${paths.join(" and ")}: neither is used`,
     });

@@ -1,12 +1,29 @@
 import { dnsSubdomain, type Features, fieldErrorText, type KubeObject, StatusError } from "@dray/api";
 import { decodeBody, kindOf } from "@dray/api/codec";
 import { setDefaults } from "@dray/api/defaults";
-import type { ResourceSlice, ResourceSliceSpec } from "@dray/api/resource/v1";
+import type { CounterSet, Device, ResourceSlice, ResourceSliceSpec } from "@dray/api/resource/v1";
 import { validateCreate } from "@dray/api/validation";
 import { FleetError, shown, type Value } from "../source/value.ts";
 
 /** The least that a spec needs beside what is looked at. */
 const complete = { driver: "driver.example.com", pool: { name: "pool", resourceSliceCount: 1 } };
+
+/** Returns a device as the API server would store it. Throws a FleetError, as `checkSpec`. */
+export function checkDeviceSpec(
+  spec: { readonly devices: readonly [unknown] } & Readonly<Record<string, unknown>>,
+  features: Features,
+  value: Value,
+): Device {
+  // The server keeps each device.
+  return checkSpec(spec, features, value, "spec.devices[0]").devices![0]!;
+}
+
+/** Returns a counter set as the API server would store it. Throws a FleetError, as `checkSpec`. */
+export function checkCounterSet(set: unknown, features: Features, value: Value): CounterSet {
+  const spec = { nodeName: "node", sharedCounters: [set] };
+  // The server keeps each counter set.
+  return checkSpec(spec, features, value, "spec.sharedCounters[0]").sharedCounters![0]!;
+}
 
 /**
  * A part of a ResourceSlice's spec, as the API server would store it. Throws a FleetError for what it would
@@ -18,6 +35,7 @@ export function checkSpec(
   value: Value,
   below: string,
 ): ResourceSliceSpec {
+  // The schema has the kinds of all releases.
   const row = kindOf("resource.k8s.io", "v1", "ResourceSlice")!;
   const tree = {
     apiVersion: "resource.k8s.io/v1",

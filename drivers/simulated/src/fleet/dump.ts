@@ -1,7 +1,7 @@
 import type { Features } from "@dray/api";
 import type { CounterSet, ResourceSliceSpec } from "@dray/api/resource/v1";
 import { collect, FleetError, type Value } from "../source/value.ts";
-import { checkSpec, driverName } from "./check.ts";
+import { checkCounterSet, checkDeviceSpec, checkSpec, driverName } from "./check.ts";
 import { plainBehaviour } from "./device.ts";
 import type { FleetDevice, FleetPool, PoolReach } from "./fleet.ts";
 import { checkPool } from "./pool.ts";
@@ -76,18 +76,10 @@ function readSlice(value: Value, features: Features): DumpedSlice {
   const deviceReach = checked.perDeviceNodeSelection
     ? { perDeviceNodeSelection: true }
     : { nodeName: "node" };
-  const checkedDevices = collect(
-    trees,
-    (device, i) =>
-      checkSpec({ ...deviceReach, devices: [device] }, features, values[i]!, "spec.devices[0]").devices![0]!,
+  const checkedDevices = collect(trees, (device, i) =>
+    checkDeviceSpec({ ...deviceReach, devices: [device] }, features, values[i]!),
   );
-  const sharedCounters = spec
-    .at("sharedCounters")
-    .list(
-      (set) =>
-        checkSpec({ nodeName: "node", sharedCounters: [set.raw] }, features, set, "spec.sharedCounters[0]")
-          .sharedCounters![0]!,
-    );
+  const sharedCounters = spec.at("sharedCounters").list((set) => checkCounterSet(set.raw, features, set));
   return {
     value,
     spec: { ...checked, devices: checkedDevices, sharedCounters },

@@ -3,7 +3,7 @@ import type { Device } from "@dray/api/resource/v1";
 import { namePattern } from "../source/pattern.ts";
 import { substitute, type Variables } from "../source/template.ts";
 import { collect, FleetError, shown, type Value } from "../source/value.ts";
-import { checkSpec } from "./check.ts";
+import { checkCounterSet, checkDeviceSpec, checkSpec } from "./check.ts";
 import { type CounterSetDraft, type DeviceDraft, expandDevice } from "./device.ts";
 import type { FleetDevice, FleetPool, PoolReach } from "./fleet.ts";
 
@@ -33,6 +33,7 @@ export function readNetworkPool(value: Value, variables: Variables, features: Fe
   if (allNodes.isSet && allNodes.raw !== true) allNodes.fail(`${shown(allNodes.raw)} must be true`);
   const reach: PoolReach = nodeSelector.isSet
     ? {
+        // The server keeps a selector that it accepts.
         nodeSelector: checkSpec(
           { nodeSelector: nodeSelector.raw },
           features,
@@ -64,12 +65,7 @@ function readPool(value: Value, name: string, variables: Variables, features: Fe
     ...expanded.flatMap(({ counterSets }) => counterSets),
     ...value.at("sharedCounters").list((each) => readCounterSet(each, variables)),
   ];
-  const sharedCounters = collect(
-    sets,
-    ({ tree, value }) =>
-      checkSpec({ nodeName: "node", sharedCounters: [tree] }, features, value, "spec.sharedCounters[0]")
-        .sharedCounters![0]!,
-  );
+  const sharedCounters = collect(sets, ({ tree, value }) => checkCounterSet(tree, features, value));
   const pool = { name, devices, sharedCounters, ...readSliceFields(value, features) };
   checkPool(pool, (device) => drafts[device]!.value, value);
   return pool;
@@ -119,8 +115,7 @@ function fleetDevice(device: Device, { behaviour, partitionOf }: DeviceDraft): F
 
 function checkDevice(draft: DeviceDraft, features: Features): FleetDevice {
   const { tree, value } = draft;
-  const spec = checkSpec({ nodeName: "node", devices: [tree] }, features, value, "spec.devices[0]");
-  return fleetDevice(spec.devices![0]!, draft);
+  return fleetDevice(checkDeviceSpec({ nodeName: "node", devices: [tree] }, features, value), draft);
 }
 
 function readCounterSet(value: Value, variables: Variables): CounterSetDraft {
@@ -185,6 +180,7 @@ export function checkPool(
   const seen = new Set<string>();
   const sets = new Map(sharedCounters.map((set) => [set.name, set.counters ?? {}]));
   if (sets.size < sharedCounters.length) {
+    // Fewer names than sets: one is there twice.
     const twice = sharedCounters.find(
       ({ name }, i) => sharedCounters.findIndex((one) => one.name === name) < i,
     )!;

@@ -76,6 +76,7 @@ export function readFleet(sources: readonly FleetSource[], options: ReadFleetOpt
     cache.set(name, made);
     return made;
   };
+  // Each of the names is that of an entry.
   const nodes = makeNodes(named, (name) => node(name)!, objects[0]!, options.maxDevices ?? 100_000);
   checkPoolNames(nodes, objects[0]!);
   // Profiles that no node uses yet are checked, too.
@@ -140,5 +141,6 @@ function makeNode(
   });
   const all = [...drivers.flatMap((one) => one.drivers), ...network];
   const simulated = entries.some((entry) => entry.simulated);
+  // Nodes without entries are not made.
   return { name, labels, capacity, simulated, drivers: merged(entries.at(-1)!.value, `node ${name}`, all) };
 }

@@ -39,7 +39,7 @@ export function sriov(
       // Nodes of one machine share its interfaces.
       hostInterface: interfaces === "create" ? `vf${hash.slice(0, 10)}` : (named ?? deviceName),
       name: short ? deviceName : `vf${hash.slice(0, 10)}`,
-      mac: `02:${hash.slice(0, 10).match(/../g)!.join(":")}`,
+      mac: `02:${hash.slice(0, 10).replace(/..(?=.)/g, "$&:")}`,
       address: addressOf(subnet, index),
     };
   };

@@ -96,6 +96,7 @@ async function cleanUp(
   clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
+  // `owns` accepts only results whose device is known.
   const devices = results.map((result) => ({ ...result, device: known.get(keyOf(result))! }));
   await sleep(clock, Math.max(0, ...devices.map(({ device }) => device.behaviour.cleanUp ?? 0)), signal);
   for await (const _ of healths.changes(signal))

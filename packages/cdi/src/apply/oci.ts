@@ -125,8 +125,8 @@ function ociDevice(node: DeviceNode, user: User, lookUp: (hostPath: string) => H
   const owner = {
     // The owner is the container's user, never the host's: otherwise a user that is not root could not open
     // it.
-    ...(node.uid !== undefined || (uid ?? 0) > 0 ? { uid: uid! } : {}),
-    ...(node.gid !== undefined || (gid ?? 0) > 0 ? { gid: gid! } : {}),
+    ...(uid !== undefined && (node.uid !== undefined || uid > 0) ? { uid } : {}),
+    ...(gid !== undefined && (node.gid !== undefined || gid > 0) ? { gid } : {}),
   };
   const mode = node.fileMode === undefined ? {} : { fileMode: node.fileMode };
   if (node.type && (node.major || node.type === "p")) {

@@ -69,7 +69,9 @@ export class JobEvaluation {
     const before = JobIndexes.parse(job.status?.completedIndexes, job.spec.completions ?? 0);
     this.indexes = isIndexed(job)
       ? before.with(
-          uncounted.filter(({ status }) => status?.phase === "Succeeded").map((pod) => indexOf(job, pod)!),
+          uncounted
+            .filter(({ status }) => status?.phase === "Succeeded")
+            .flatMap((pod) => indexOf(job, pod) ?? []),
         )
       : JobIndexes.none;
     this.succeeded = isIndexed(job)
@@ -78,7 +80,7 @@ export class JobEvaluation {
     const perIndex = isIndexed(job) && job.spec.backoffLimitPerIndex !== undefined;
     this.failedIndexes = perIndex
       ? JobIndexes.parse(job.status?.failedIndexes, job.spec.completions ?? 0).with(
-          uncounted.filter((pod) => failsIndex(job, pod)).map((pod) => indexOf(job, pod)!),
+          uncounted.filter((pod) => failsIndex(job, pod)).flatMap((pod) => indexOf(job, pod) ?? []),
         )
       : undefined;
     this.replaced = perIndex ? this.#findReplaced(uncounted) : new Map();
@@ -98,8 +100,8 @@ export class JobEvaluation {
     const active = new Set(this.active.map((pod) => indexOf(this.job, pod)));
     const result = new Map<number, Pod>();
     for (const pod of pods) {
-      const index = indexOf(this.job, pod)!;
-      if (!hasFailed(this.job, pod) || active.has(index)) continue;
+      const index = indexOf(this.job, pod);
+      if (index === undefined || !hasFailed(this.job, pod) || active.has(index)) continue;
       if (this.indexes.has(index) || this.failedIndexes?.has(index)) continue;
       const other = result.get(index);
       const newer =

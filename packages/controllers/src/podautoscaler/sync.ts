@@ -37,7 +37,7 @@ export class AutoscalerSync {
     const changed = next.find((each) => each.type === type);
     this.status = {
       ...this.status,
-      conditions: old < 0 ? next : conditions.map((each, index) => (index === old ? changed! : each)),
+      conditions: old < 0 || changed === undefined ? next : conditions.with(old, changed),
     };
   }
 

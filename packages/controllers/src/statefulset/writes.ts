@@ -76,7 +76,7 @@ export class StatefulWrites {
           generateName: `${name}-`,
           ownerReferences: [controllerReference(StatefulSet, set)],
         },
-        spec: spec!,
+        spec,
       });
       await this.#pods.until(() => hasReached(this.#pods, pod));
       this.#recorder.event(
