@@ -40,7 +40,7 @@ function withObjectFields(type: TypeSchema, open: boolean): TypeSchema {
 function typeOf(schema: Schema, keepsUnknown: boolean): TypeSchema {
   const keeps = keepsUnknown || preserves(schema);
   if (isIntOrString(schema)) return { scalar: "any", list: untypedList, map: freeMap };
-  const { type = "" } = schema;
+  const type = schema.type ?? "";
   switch (type) {
     case "object": {
       const object = { map: mapOf(schema, keeps) };

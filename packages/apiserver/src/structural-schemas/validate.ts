@@ -193,10 +193,9 @@ function checkJunctors({ outcome, schema, path, correlation }: Place, value: unk
   const general = (message: string): void => outcome.add({ kind: "general", path, message });
   const each = (schemas: readonly Schema[]): Outcome[] =>
     schemas.map((one) => junctor(one, path, value, correlation));
-  const mergeNearest = (outcomes: readonly Outcome[]): void => {
-    const most = Math.max(...outcomes.map(({ matches }) => matches));
-    const nearest = outcomes.find(({ matches }) => matches === most);
-    if (nearest !== undefined) outcome.merge(nearest);
+  const mergeNearest = ([first, ...others]: readonly Outcome[]): void => {
+    if (first === undefined) return;
+    outcome.merge(others.reduce((best, one) => (one.matches > best.matches ? one : best), first));
   };
   if (schema.anyOf !== undefined && schema.anyOf.length > 0) {
     const outcomes = each(schema.anyOf);

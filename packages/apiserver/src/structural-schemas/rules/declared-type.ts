@@ -123,7 +123,7 @@ function textType(schema: Schema): DeclaredType {
     default:
   }
   if (maxLength !== undefined) return { ...text, maxElements: inBytes(maxLength) };
-  const { enum: values = [] } = schema;
+  const values = schema.enum ?? [];
   if (values.length === 0) return text;
   const maxElements = values.reduce<number>(
     (max, one) => Math.max(max, typeof one === "string" ? Buffer.byteLength(one) : 0),
