@@ -1,4 +1,4 @@
-import { quoted, type StatusError } from "@dray/api";
+import { quoted, type StatusError, type Wire } from "@dray/api";
 import type { TokenRequest } from "@dray/api/authentication/v1";
 import type { PersistentVolume, PersistentVolumeClaim, Pod, Volume } from "@dray/api/core/v1";
 import type { CSIDriver } from "@dray/api/storage/v1";
@@ -16,7 +16,7 @@ export interface WantedToken {
   readonly namespace: string;
   /** Name of the service account. */
   readonly account: string;
-  readonly request: TokenRequest;
+  readonly request: Wire<TokenRequest>;
   readonly authorize: (attributes: Attributes) => Decision;
 }
 

@@ -1,5 +1,5 @@
-import { quoted, StatusError } from "@dray/api";
-import type { Binding, Pod } from "@dray/api/core/v1";
+import { quoted, StatusError, type Wire } from "@dray/api";
+import { Binding, type Pod } from "@dray/api/core/v1";
 import type { ApiResponse } from "@dray/client";
 import { accepted } from "../encoding/accepted.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
@@ -15,15 +15,14 @@ import { writeOf } from "./write.ts";
 
 const bindingKind = { group: "", version: "v1", kind: "Binding" };
 
-/** Validates that a binding names its pod, and a node. Throws 400, and 500 for the node, as upstream. */
-function checkBinding({ metadata, target }: Binding, pod: string): void {
-  if (metadata.name !== pod)
-    throw StatusError.of("BadRequest", "name in URL does not match name in Binding object");
+/** Returns the node that a binding names. Throws 500, as upstream. */
+function nodeOf({ target }: Wire<Binding>): string {
   const kind = target?.kind;
   if (kind && kind !== "Node") {
     throw serverError(`target.kind: Unsupported value: ${quoted(kind)}: supported values: "Node", "<empty>"`);
   }
   if (!target?.name) throw serverError("target.name: Required value");
+  return target.name;
 }
 
 /** Handles POST on `pods/binding`: the scheduler assigns a pod to a node. */
@@ -31,7 +30,7 @@ export async function bindPod(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
   const encoding = accepted(context, resourceForms);
   const options = writeOptions(info.query, "CreateOptions", context.request.headers["user-agent"]);
-  const binding = (await readObject(context, bindingKind, options.fieldValidation)) as Binding;
+  const binding = await readObject(context, Binding, options.fieldValidation);
   ensureNamespace(served, info.namespace, binding);
   const write = writeOf(context, options);
   const key = registry.key(served, info.namespace, info.name);
@@ -39,7 +38,11 @@ export async function bindPod(context: Context): Promise<ApiResponse> {
     operation: "CREATE",
     object: binding,
     kind: bindingKind,
-    validate: () => checkBinding(binding, info.name),
+    validate() {
+      if (binding.metadata.name !== info.name)
+        throw StatusError.of("BadRequest", "name in URL does not match name in Binding object");
+      nodeOf(binding);
+    },
   });
   await registry.update(write, {
     unchecked: true,
@@ -54,8 +57,7 @@ export async function bindPod(context: Context): Promise<ApiResponse> {
         throw refuse(`pod ${info.name} is already assigned to node ${quoted(pod.spec.nodeName)}`);
       if (pod.spec?.schedulingGates?.length)
         throw refuse(`pod ${info.name} has non-empty .spec.schedulingGates`);
-      // `checkBinding` requires the name.
-      pod.spec = { ...pod.spec, nodeName: binding.target.name! };
+      pod.spec = { ...pod.spec, nodeName: nodeOf(binding) };
       const { annotations, labels } = binding.metadata;
       if (annotations) pod.metadata.annotations = { ...pod.metadata.annotations, ...annotations };
       if (labels) pod.metadata.labels = { ...pod.metadata.labels, ...labels };

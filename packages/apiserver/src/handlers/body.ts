@@ -1,4 +1,4 @@
-import { type KubeObject, StatusError } from "@dray/api";
+import { type Kind, type KubeObject, StatusError, type Wire } from "@dray/api";
 import { decode } from "../encoding/codec.ts";
 import { bodyLimit } from "../request/body-limit.ts";
 import type { FieldValidation } from "../request/options.ts";
@@ -33,14 +33,15 @@ export function bodyOf(context: Pick<Context, "request">): Uint8Array | object {
 }
 
 /**
- * Decodes the body of a request, an object of this kind, with its defaults. Adds warnings about unknown
- * fields to the context, or throws 400 in strict validation.
+ * Decodes the body of a request, an object of this kind, with its defaults. Fields that T requires may be
+ * missing or null: the object is not validated yet. Adds warnings about unknown fields to the context, or
+ * throws 400 in strict validation.
  */
-export async function readObject(
+export async function readObject<T extends KubeObject>(
   context: Context,
-  kind: { readonly group: string; readonly version: string; readonly kind: string },
+  kind: Pick<Kind<T>, "group" | "version" | "kind" | "object">,
   validation: FieldValidation,
-): Promise<KubeObject> {
+): Promise<Wire<T> & KubeObject> {
   const { registry } = context;
   const decoded = await decode(bodyOf(context), bodyType(context), kind, {
     ...registry.decoding(validation),
@@ -49,5 +50,6 @@ export async function readObject(
   await context.pause?.();
   warn(context, decoded.warnings);
   context.provenance.adopt(decoded.provenance);
-  return decoded.object;
+  // The model has decoded it as this kind.
+  return decoded.object as Wire<T> & KubeObject;
 }

@@ -1,7 +1,7 @@
-import { type KubeObject, StatusError } from "@dray/api";
+import { type KubeObject, StatusError, type Wire } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import { isPodActive } from "@dray/api/pod";
-import type { Eviction } from "@dray/api/policy/v1";
+import { Eviction } from "@dray/api/policy/v1";
 import type { ApiResponse } from "@dray/client";
 import { accepted } from "../encoding/accepted.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
@@ -17,24 +17,23 @@ import { takeDisruption } from "./disruption.ts";
 import { writeOf } from "./write.ts";
 
 const evictionKind = { group: "policy", version: "v1", kind: "Eviction" };
-const oldKind = { ...evictionKind, version: "v1beta1" };
+const oldKind = { ...Eviction, version: "v1beta1" };
 
 /** Handles POST on `pods/eviction`: a DELETE that disruption budgets may reject with 429. */
 export async function evictPod(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
   const encoding = accepted(context, resourceForms);
   const options = writeOptions(info.query, "CreateOptions", context.request.headers["user-agent"]);
-  const kind = isV1beta1(bodyOf(context)) ? oldKind : evictionKind;
-  const eviction = (await readObject(context, kind, options.fieldValidation)) as Eviction;
+  const kind = isV1beta1(bodyOf(context)) ? oldKind : Eviction;
+  const eviction = await readObject(context, kind, options.fieldValidation);
   const write = writeOf(context, options);
-  const object = eviction as KubeObject;
-  ensureNamespace(served, info.namespace, object);
+  ensureNamespace(served, info.namespace, eviction);
   await registry.admit(write, {
     operation: "CREATE",
-    object,
+    object: eviction,
     kind: evictionKind,
     validate() {
-      if (eviction.metadata?.name === info.name) return;
+      if (eviction.metadata.name === info.name) return;
       throw StatusError.of("BadRequest", "name in URL does not match name in Eviction object");
     },
   });
@@ -66,13 +65,18 @@ interface EvictionOptions extends DeleteOptions {
   readonly problem?: unknown;
 }
 
-function optionsOf(eviction: Eviction): EvictionOptions {
+function optionsOf(eviction: Wire<Eviction>): EvictionOptions {
   const bodyOptions = (eviction.deleteOptions ?? {}) as Record<string, unknown>;
   try {
     return deleteOptions(new URLSearchParams(), bodyOptions);
   } catch (problem) {
-    const { preconditions, dryRun = [] } = eviction.deleteOptions ?? {};
-    return { dryRun: dryRun.length > 0, problem, ...(preconditions === undefined ? {} : { preconditions }) };
+    const { preconditions, dryRun } = eviction.deleteOptions ?? {};
+    const { uid, resourceVersion } = preconditions ?? {};
+    return {
+      dryRun: (dryRun ?? []).length > 0,
+      problem,
+      preconditions: { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) },
+    };
   }
 }
 

@@ -17,7 +17,7 @@ import type {
   SelfSubjectRulesReview,
   SubjectAccessReview,
 } from "@dray/api/authorization/v1";
-import type { Binding } from "@dray/api/core/v1";
+import { Binding } from "@dray/api/core/v1";
 import type { PolicyRule } from "@dray/api/rbac/v1";
 import type { ApiResponse, UserInfo } from "@dray/client";
 import { type Attributes, resourceAttributes } from "../authorization/attributes.ts";
@@ -95,8 +95,8 @@ function checkReview(
 /** The legacy path for a binding: the pod's name is in the body. */
 async function bindByBody(context: Context): Promise<ApiResponse> {
   const options = writeOptions(context.info.query, "CreateOptions", context.request.headers["user-agent"]);
-  const binding = (await readObject(context, context.served, options.fieldValidation)) as Binding;
-  const name = binding.metadata?.name;
+  const binding = await readObject(context, Binding, options.fieldValidation);
+  const { name } = binding.metadata;
   if (!name) throw StatusError.of("BadRequest", "Name parameter required.");
   // Bindings are served in the same version.
   const pods = context.resources.get("/v1/pods")!;
@@ -201,9 +201,9 @@ function fieldsOf({ rawSelector, requirements = [] }: FieldSelectorAttributes): 
   if (requirements.length === 0) {
     return parseSelector(() => parseFieldSelector(rawSelector ?? ""));
   }
-  const terms = requirements.flatMap(({ key, operator, values = [] }) => {
-    const [value] = values;
-    if ((operator !== "In" && operator !== "NotIn") || value === undefined || values.length > 1) return [];
+  const terms = requirements.flatMap(({ key, operator, values }) => {
+    const [value, ...others] = values ?? [];
+    if ((operator !== "In" && operator !== "NotIn") || value === undefined || others.length > 0) return [];
     return `${key}${operator === "In" ? "=" : "!="}${value.replace(/[\\,=]/g, (character) => `\\${character}`)}`;
   });
   return { text: terms.join(","), count: terms.length, failed: terms.length < requirements.length };

@@ -1,5 +1,5 @@
-import { apiVersionOf, invalid, type KubeObject } from "@dray/api";
-import type { Scale } from "@dray/api/autoscaling/v1";
+import { apiVersionOf, invalid, type KubeObject, type Wire } from "@dray/api";
+import { Scale } from "@dray/api/autoscaling/v1";
 import type { ApiResponse } from "@dray/client";
 import { scalePrinter } from "../customresources/columns.ts";
 import { accepted } from "../encoding/accepted.ts";
@@ -59,7 +59,7 @@ export async function scale(context: Context): Promise<ApiResponse> {
   const options = writeOptions(info.query, kind ? "PatchOptions" : "UpdateOptions", agent, kind === "apply");
   const input = kind
     ? { kind, ...(await readPatch(context, kind)) }
-    : { sent: (await readObject(context, scaleKind, options.fieldValidation)) as Scale };
+    : { sent: await readObject(context, Scale, options.fieldValidation) };
   if ("sent" in input) checkName(info.name, input.sent);
   const written = await registry.update(writeOf(context, options), {
     ownManagers: true,
@@ -71,7 +71,7 @@ export async function scale(context: Context): Promise<ApiResponse> {
     },
     async change(current) {
       const live = scaleOf(context, current);
-      let next: Scale;
+      let next: Wire<Scale>;
       if ("sent" in input) next = thaw(input.sent);
       else {
         const { kind, body, notes } = input;
@@ -124,7 +124,7 @@ function scaleOf({ served }: Context, object: KubeObject): Scale {
 
 interface ScaleChange {
   readonly live: Scale;
-  readonly next: Scale;
+  readonly next: Wire<Scale>;
   readonly fieldManager: string;
   /** Server-side apply: the managedFields of `next` are final. */
   readonly isApply: boolean;

@@ -6,8 +6,9 @@ import {
   quoted,
   StatusError,
   timeText,
+  type Wire,
 } from "@dray/api";
-import type { TokenRequest } from "@dray/api/authentication/v1";
+import { type BoundObjectReference, TokenRequest } from "@dray/api/authentication/v1";
 import type { Node, Pod, Secret, ServiceAccount } from "@dray/api/core/v1";
 import type { ApiResponse } from "@dray/client";
 import { checkNodeToken } from "../admission/node-token.ts";
@@ -37,7 +38,7 @@ export async function createToken(context: Context): Promise<ApiResponse> {
   const { info, served, registry, tokens, clock } = context;
   const encoding = accepted(context, resourceForms);
   const options = writeOptions(info.query, "CreateOptions", context.request.headers["user-agent"]);
-  const request = (await readObject(context, tokenKind, options.fieldValidation)) as TokenRequest;
+  const request = await readObject(context, TokenRequest, options.fieldValidation);
   // A token is not stored, so admission does not see it; this rule is checked here.
   checkNodeToken({
     storage: registry.storage,
@@ -47,14 +48,13 @@ export async function createToken(context: Context): Promise<ApiResponse> {
     request,
     authorize: context.authorize,
   });
-  ensureNamespace(served, info.namespace, request as KubeObject);
+  ensureNamespace(served, info.namespace, request);
   checkMetaName(request, info.name);
   const account = registry.need(served, info.namespace, info.name).object as ServiceAccount;
   const seconds = Number(request.spec?.expirationSeconds ?? defaultSeconds);
   const managed = withManager(request, seconds, options.fieldManager, registry.now());
   request.metadata = { ...request.metadata, name: info.name, namespace: info.namespace };
-  const object = request as KubeObject;
-  await registry.admit(writeOf(context, options), { operation: "CREATE", object, kind: tokenKind });
+  await registry.admit(writeOf(context, options), { operation: "CREATE", object: request, kind: tokenKind });
   const spec = request.spec;
   checkSeconds(seconds);
   const audiences = spec?.audiences?.length ? spec.audiences : [tokens.issuer];
@@ -78,7 +78,7 @@ export async function createToken(context: Context): Promise<ApiResponse> {
 }
 
 /** Adds managedFields with the metadata that the client has set: a token request is an object like others. */
-function withManager(request: TokenRequest, seconds: number, manager: string, now: string): object {
+function withManager(request: Wire<TokenRequest>, seconds: number, manager: string, now: string): object {
   const { name: _name, namespace: _namespace, ...metadata } = request.metadata ?? {};
   const updated = { ...request, metadata, spec: { ...request.spec, expirationSeconds: seconds } };
   const type = objectType(tokenKind);
@@ -90,7 +90,7 @@ function refuse(name: string, error: FieldError): never {
   throw invalid(tokenKind, name, [error]);
 }
 
-function checkMetaName({ metadata }: TokenRequest, name: string): void {
+function checkMetaName({ metadata }: Wire<TokenRequest>, name: string): void {
   if (!metadata?.name || metadata.name === name) return;
   refuse(name, {
     type: "Invalid",
@@ -120,7 +120,7 @@ function checkSeconds(seconds: number): void {
 function boundTo(
   context: Context,
   account: ServiceAccount,
-  ref: NonNullable<TokenRequest["spec"]>["boundObjectRef"],
+  ref: Wire<BoundObjectReference> | null | undefined,
 ): BoundTo {
   if (ref === undefined || ref === null) return {};
   const { namespace } = context.info;
@@ -159,7 +159,7 @@ function boundTo(
     case "v1/Secret":
       return { secret: get<Secret>("secrets", namespace) };
     default: {
-      const { apiVersion = "" } = ref;
+      const apiVersion = ref.apiVersion ?? "";
       const [group, version] = apiVersion.includes("/") ? apiVersion.split("/") : ["", apiVersion];
       throw StatusError.of(
         "BadRequest",
