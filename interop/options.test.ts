@@ -59,7 +59,7 @@ test("without a name of a part all are run; those without scenarios are left out
   );
 });
 
-test("a value that an option does not take is refused with what it takes", () => {
+test("an invalid value of an option is an error that names the accepted ones", () => {
   assert.throws(() => readOptions(["--against", "nobody"]), /--against nobody: must be both, dray or peer/);
   assert.throws(() => readOptions(["--minutes", "ten"]), /--minutes ten: must be a number from 0 on/);
   assert.throws(() => readOptions(["--jobs", "0"]), /--jobs 0: must be a number from 1 on/);

@@ -142,7 +142,7 @@ describe("npm run conformance", () => {
     assert.equal(lines.at(-1), "2 passed, 3 failed", lines.join("\n"));
   });
 
-  test("says of a line that cannot be read what is wrong, and goes on", () => {
+  test("reports the cause of a malformed line, and goes on", () => {
     const { status, lines } = run({
       "a.jsonl": [
         "{",

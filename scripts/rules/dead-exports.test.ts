@@ -30,7 +30,7 @@ test("an export of an entry point counts as used, also from another file", () =>
   assert.deepEqual(dead(files, ["index.ts"]), ["a.ts:2 c"]);
 });
 
-test("an export from elsewhere keeps a name alive only if somebody imports it there", () => {
+test("a re-export counts as a use only if a file imports it", () => {
   const files = {
     "room/index.ts": 'export { a, b as c } from "./a.ts";\nexport * as all from "./all.ts";',
     "room/a.ts": "export const a = 1;\nexport const b = 2;",

@@ -136,7 +136,7 @@ test("devices named in a file are unhealthy while they stand there", async (t) =
   assert.equal(await plugin.end("SIGINT"), 0, plugin.log());
 });
 
-test("flags that are wrong end the program and say why", async (t) => {
+test("invalid flags end the program with the reason", async (t) => {
   for (const [args, problem] of [
     [["--count", "-1"], /--count/],
     [["--count", "1e9"], /--count \\"1e9\\" must be an integer from 0 to 10000/],

@@ -126,7 +126,7 @@ for (const step of ["prepare", "unprepare"] as const) {
   });
 }
 
-test("slices that somebody wipes come back; an environment that is wrong ends the program and says why", async () => {
+test("deleted slices are restored; an invalid environment ends the program with the reason", async () => {
   const driver = await node.start(program);
   await eventually("slices", async () => (await slices()).length === 1);
   await node.admin.resource(ResourceSlice).deleteCollection({ fieldSelector: `spec.nodeName=${nodeName}` });

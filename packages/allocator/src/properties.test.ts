@@ -24,7 +24,7 @@ const hard: readonly (readonly [what: string, questions: fc.Arbitrary<Question>]
 ];
 const any = fc.oneof(usual, ...hard.map(([, arbitrary]) => arbitrary));
 
-test("returns what the reference returns, and changes none of its inputs", () => {
+test("returns the result of the reference, and does not change its inputs", () => {
   fc.assert(
     fc.property(usual, (question) => {
       const wanted = comparable(referenceAllocate(question));

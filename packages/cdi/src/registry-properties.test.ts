@@ -6,7 +6,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { cdiRegistry, UnresolvableDevicesError } from "./index.ts";
 
-test("of files in two folders each device resolves to the one of the highest priority, or to none of equals", async () => {
+test("a device in several files resolves to the highest priority, and not at all among equals", async () => {
   const root = mkdtempSync(join(tmpdir(), "dray-cdi-properties-"));
   try {
     const file = fc.record({

@@ -8,7 +8,7 @@ const sharing = (strategy: string, more: object = {}) => ({
   sharing: { strategy, ...more },
 });
 
-test("GpuConfig: defaults, and what is wrong by name", () => {
+test("GpuConfig: defaults, and errors that name the field", () => {
   const head = { apiVersion: "gpu.resource.example.com/v1alpha1", kind: "GpuConfig" };
   assert.deepEqual(decodeGpuConfig(head), { strategy: "TimeSlicing", interval: "Default" });
   assert.deepEqual(decodeGpuConfig(sharing("SpacePartitioning")), {
@@ -46,7 +46,7 @@ test("GpuConfig: defaults, and what is wrong by name", () => {
   for (const [parameters, message] of cases) assert.throws(() => decodeGpuConfig(parameters), { message });
 });
 
-test("NetConfig: defaults, and what is wrong by name", () => {
+test("NetConfig: defaults, and errors that name the field", () => {
   const head = { apiVersion: "net.resource.example.com/v1alpha1", kind: "NetConfig" };
   assert.deepEqual(decodeNetConfig(head), { ingress: 0n, egress: 0n });
   const burst = (ingressBurst: unknown) => ({ ...head, bwBurst: { ingressBurst } });

@@ -50,7 +50,7 @@ const cases: Case[] = gunzipSync(readFileSync(new URL("objects.jsonl.gz", folder
     };
   });
 
-test("every kind of the schema is among the recorded objects, or says why not", () => {
+test("every kind of the schema is among the recorded objects, or has a reason", () => {
   const leftOut = JSON.parse(readFileSync(new URL("left-out.json", folder), "utf8")) as {
     apiVersion: string;
     kind: string;
@@ -230,7 +230,7 @@ test("messages nest as deep as schemas may, and no deeper", () => {
   assert.throws(() => decodeProtobuf(encodeProtobuf(crd(1000))), /messages within each other/);
 });
 
-test("Table has no protobuf form, and says so", () => {
+test("encoding a Table as protobuf is an error", () => {
   assert.equal(kindOf("meta", "v1", "Table"), undefined);
   assert.throws(() => encodeProtobuf({ apiVersion: "meta.k8s.io/v1", kind: "Table" }), DecodeError);
 });

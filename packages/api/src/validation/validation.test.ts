@@ -56,7 +56,7 @@ function errorsOf(recorded: Case): string[] {
   return validate(recorded, object, old, context).map(fieldErrorText);
 }
 
-describe("validation says what kube-apiserver 1.36 said", () => {
+describe("validation has the recorded errors of kube-apiserver 1.36", () => {
   for (const recorded of cases) {
     test(`${recorded.kind} ${recorded.operation}: ${recorded.name}`, () => {
       assert.deepEqual(errorsOf(recorded), recorded.errors);

@@ -121,7 +121,7 @@ test("a node labels itself only with what a kubelet knows of its machine", async
   await server.close();
 });
 
-test("a node brings taints along, and changes none afterwards", async () => {
+test("a node may register with taints, but not change them", async () => {
   const { server, call } = await testServer();
   const taint = { key: "example.com/gpu", effect: "NoSchedule" };
   const body = { metadata: { name: "n1" }, spec: { taints: [taint] } };

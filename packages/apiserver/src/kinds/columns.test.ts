@@ -49,7 +49,7 @@ describe("pods", () => {
   test("a new pod", () => {
     assert.deepEqual(podCells({ spec, status: { phase: "Pending" } }), ["x", "0/2", "Pending", "0", "90s"]);
   });
-  test("ready containers count; restarts say when the last was", () => {
+  test("READY counts ready containers; RESTARTS has the time of the last one", () => {
     const containerStatuses = [
       {
         name: "a",
@@ -234,7 +234,7 @@ test("a daemon set tells its numbers, images and selector", () => {
   assert.deepEqual(cells, ["x", 2, 2, 1, 2, 0, "<none>", "90s", "c", "i:1", "app=x"]);
 });
 
-test("an event tells what it is about, and since when", () => {
+test("an event has its object and its age", () => {
   const event = object("Event", {
     type: "Normal",
     reason: "Tested",

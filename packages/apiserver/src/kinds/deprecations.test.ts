@@ -11,7 +11,7 @@ import { servedKind } from "./registry.ts";
 
 const origin = join(import.meta.dirname, "../../../api/scripts/origin");
 
-test("versions are deprecated and removed when their upstream lifecycle says so", {
+test("versions are deprecated and removed by their upstream lifecycle", {
   skip: missingModules("k8s.io/api@v0.37.2"),
 }, (t) => {
   const rows = kindRows.flatMap((row): [string, object][] => {

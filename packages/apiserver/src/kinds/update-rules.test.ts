@@ -44,7 +44,7 @@ function constantOf(source: string, method: string): boolean | undefined {
 }
 
 for (const release of releases) {
-  test(`PUT needs a version, and creates, where the strategies of ${release} say so`, {
+  test(`PUT needs a version, and creates, by the strategies of ${release}`, {
     skip: missingModules(`k8s.io/kubernetes@v${release}`, ...extensions),
   }, () => {
     const version = parseKubernetesVersion(release.replace(/\.\d+$/, ""));

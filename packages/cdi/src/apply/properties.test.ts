@@ -147,7 +147,7 @@ test("edits change an OCI configuration as the specification's table says, and n
   );
 });
 
-test("several edits as one do what they do one after the other, except that mounts are ordered in the end", () => {
+test("merged edits equal edits in sequence, except for the order of mounts", () => {
   fc.assert(
     fc.property(config, fc.array(edits, few), (original, all) => {
       const merged = applyModel(original, mergeEdits(all));

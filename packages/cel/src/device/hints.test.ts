@@ -5,7 +5,7 @@ import { deviceEnvironment } from "../index.ts";
 const environment = deviceEnvironment({ stored: true });
 const strict = deviceEnvironment({ stored: false });
 
-describe("hints suggest what was meant", () => {
+describe("hints suggest the probable expression", () => {
   const cases: readonly (readonly [expression: string, hint: string])[] = [
     ['device.attributes["vendor.com/vram-gb"] > 20', 'device.attributes["vendor.com"]["vram-gb"]'],
     ['device.attributes["model"] == "a"', 'device.attributes["DOMAIN"].model'],
@@ -59,7 +59,7 @@ describe("hints suggest what was meant", () => {
   });
 });
 
-describe("warnings report what is valid and cannot be meant", () => {
+describe("warnings report valid expressions that are probably wrong", () => {
   const cases: readonly (readonly [expression: string, warning: string])[] = [
     ['device.attributes["v.com/x"].y == 1', 'device.attributes["v.com"].x'],
     ['"v.com/x" in device.attributes', '"x" in device.attributes["v.com"]'],
@@ -80,7 +80,7 @@ describe("warnings report what is valid and cannot be meant", () => {
     });
   }
 
-  test("good selectors have no warnings", () => {
+  test("plausible selectors have no warnings", () => {
     for (const expression of [
       'device.driver == "gpu.example.com" && device.attributes["gpu.example.com"].model == "a100"',
       'device.attributes["other.org"].numaNode == 1 && device.driver == "gpu.example.com"',

@@ -158,7 +158,7 @@ test("the history limits keep successful and failed Jobs", () =>
     await hasStarted(cluster, 15);
   }));
 
-test("a schedule that was changed starts nothing for times that have passed; one without times says so", () =>
+test("a changed schedule starts no Jobs for past times; an event reports a schedule without times", () =>
   onCluster(async (cluster) => {
     await cluster.create(CronJob, cronJob({ schedule: "0 3 * * *" }));
     await cluster.settle();

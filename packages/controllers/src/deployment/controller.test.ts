@@ -170,7 +170,7 @@ test("scaling changes the set, and scaling to nothing leaves nothing", () =>
     assert.equal((await cluster.list(ReplicaSet)).length, 1);
   }));
 
-test("a rollout that stands still past its deadline says so", () =>
+test("a rollout past its deadline reports ProgressDeadlineExceeded", () =>
   onCluster(async (cluster) => {
     await cluster.node("a");
     await cluster.create(Deployment, deployment({ progressDeadlineSeconds: 60 }));

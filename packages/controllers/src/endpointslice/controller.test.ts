@@ -163,7 +163,7 @@ test("trafficDistribution: ready endpoints have hints of their zone, or of their
     await slicesOf(cluster, "no hints", ([first]) => first?.endpoints?.[0]?.hints === undefined);
   }));
 
-test("a slice that somebody changes or deletes is put right, and slices of others are left alone", () =>
+test("restores changed and deleted slices, and leaves slices of others alone", () =>
   withCluster(startEndpointSliceController, async (cluster) => {
     await cluster.node("a");
     await cluster.create(Service, service("web"));

@@ -101,7 +101,7 @@ test("garbage: a custom owner deleted in the foreground waits for those that blo
     await cluster.get(ConfigMap, "loose");
   }));
 
-test("garbage: custom dependents are orphaned when the owner's deletion says so", () =>
+test("garbage: custom dependents are orphaned with propagationPolicy Orphan", () =>
   collecting(async (cluster) => {
     const gadget = kindOf("Gadget");
     await define(cluster, gadget);

@@ -303,7 +303,7 @@ test("a Job that another controller manages is left alone", () =>
     assert.equal((await cluster.list(Pod)).length, 0);
   }));
 
-test("pods whose Job is gone lose the finalizer that would hold them for ever", () =>
+test("pods whose Job is gone lose their finalizer", () =>
   onCluster(async (cluster) => {
     await cluster.create(Job, job());
     const [pod] = await livePods(cluster, 1);

@@ -103,7 +103,7 @@ for (const [gate, request, why] of refusals)
       "1.34",
     ));
 
-test("a recorded claim that somebody else owns is left alone, and another one is made", () =>
+test("a recorded claim of another owner is left alone, and a new one is created", () =>
   onCluster(
     async (cluster) => {
       await template(cluster);
@@ -120,7 +120,7 @@ test("a recorded claim that somebody else owns is left alone, and another one is
     },
   ));
 
-test("a recorded claim that somebody else owns, without the template: an event, and the record stays", () =>
+test("a recorded claim of another owner, without the template: an event, and the record stays", () =>
   onCluster(
     async (cluster) => {
       await cluster.create(ResourceClaim, { metadata: { name: "theirs" }, spec: { devices } });
@@ -135,7 +135,7 @@ test("a recorded claim that somebody else owns, without the template: an event, 
     },
   ));
 
-test("a pod that was bound without the scheduler is added to its generated claim, not to somebody else's", () =>
+test("a pod that was bound without the scheduler is added to its generated claim, not to that of another owner", () =>
   onCluster(
     async (cluster) => {
       const bound = await pod(cluster, "p", { nodeName: "n" });

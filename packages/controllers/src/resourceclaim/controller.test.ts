@@ -218,7 +218,7 @@ test("a claim that was never reserved keeps its allocation, until it is deleted"
     );
   }));
 
-test("a claim in use is neither given back nor let go when someone deletes it", () =>
+test("a deleted claim in use keeps its allocation and its reservation", () =>
   onCluster(async (cluster) => {
     await cluster.create(ResourceClaim, { metadata: { name: "c" }, spec: { devices } });
     const pod = await cluster.create(

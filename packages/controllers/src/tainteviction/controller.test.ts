@@ -5,7 +5,7 @@ import { timeText } from "@dray/client";
 import { startTaintEvictionController } from "@dray/controllers";
 import { withCluster } from "../testing/cluster.ts";
 
-test("a taint that goes in time cancels the eviction, and an event says so", () =>
+test("a taint that is removed in time cancels the eviction, which an event reports", () =>
   withCluster(startTaintEvictionController, async (cluster) => {
     const { clock, client } = cluster;
     await cluster.node("a");

@@ -117,7 +117,7 @@ const cases: [line: string, message: RegExp][] = [
   ["driver device-plugin-example --count many", /--count \\"many\\" must be an integer from 0 to 10000/],
 ];
 
-test("every command answers bad input with one message: where, what is wrong, what is accepted; and no stack", () =>
+test("every command reports bad input in one message with place, cause and accepted values, without a stack", () =>
   inFolder(async (folder) => {
     prepare(folder);
     const text = readFileSync(join(folder, "file"), "utf8");

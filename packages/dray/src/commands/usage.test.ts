@@ -270,7 +270,7 @@ test("version says the same for people and for programs", async () => {
   assert.deepEqual(parse(yaml.stdout), facts);
 });
 
-test("without a cluster status exits with 1, down with 0, and both say so", async () => {
+test("without a cluster status exits with 1, down with 0, both with a message", async () => {
   await inFolder(async (folder) => {
     const data = ["--data-dir", join(folder, "none")];
     const [text, json, kubeconfig, down] = await Promise.all([

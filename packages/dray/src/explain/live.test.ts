@@ -151,7 +151,7 @@ test("a cluster and its manifests give the same answer, and events and quotas ar
   );
 });
 
-test("rights that are missing are named with what is not known without them, and how to get them", async () => {
+test("missing rights are named with the facts that need them, and a way to get them", async () => {
   const [few, rights, top] = await Promise.all([
     explainAs("few", "pod", "waits", "-o", "json"),
     explainAs("few", "--rights", "pod", "waits"),

@@ -10,7 +10,7 @@ test("a line within its limit stays as it is", () => {
   assert.equal(boundedLine(short), short);
 });
 
-test("a line that is too long is cut to one that is valid, says what it says, and how much is missing", () => {
+test("a long line is cut to valid JSON that keeps the message and marks the cut", () => {
   const huge = "x".repeat(10_000_000);
   for (const [name, fields] of Object.entries({
     message: { msg: huge },

@@ -195,7 +195,7 @@ test("manifests change what the cluster has, as far as the API server lets them"
   );
 });
 
-test("rights that are missing are named; without those that it needs there is no plan", async () => {
+test("missing rights are named; without required ones there is no plan", async () => {
   const [nobody, nodesOnly, narrow] = await Promise.all([
     planAs("nobody", []),
     planAs("nodes-only", []),

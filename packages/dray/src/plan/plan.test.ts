@@ -174,7 +174,7 @@ test("pods that share a claim share its node and its devices; an allocated claim
   assert.deepEqual(devices, { one: ["a/gpu-0"], other: ["a/gpu-0"], drawn: ["b/gpu-0"] });
 });
 
-test("an idle allocation on a node that is not to be had is given up, as the scheduler does", async () => {
+test("an idle allocation on an infeasible node is given up, as by the scheduler", async () => {
   const idle = { status: { allocation: allocation("a", "gpu-0") } };
   const { devices } = await planned([
     node("a", { spec: { unschedulable: true } }),

@@ -29,7 +29,7 @@ test("the young heap of the agents does not grow with a burst of work", () => {
   assert.ok(usual >= 2 * limited, `${usual} MiB without the limit, ${limited} with it`);
 });
 
-test("an idle process collects what a burst has left, and keeps what it uses", () => {
+test("an idle process collects the garbage of a burst, and keeps used memory", () => {
   const script = `
     import { getHeapStatistics } from "node:v8";
     import { setTimeout as sleep } from "node:timers/promises";

@@ -13,7 +13,7 @@ test("a slip finds the word that was meant, the nearest first", () => {
   assert.equal(didYouMean("--node", words), "did you mean --nodes or --node-name?");
 });
 
-test("a word that is like none has no suggestion, nor has a very short one", () => {
+test("an unlike word and a very short one have no suggestion", () => {
   assert.deepEqual(similar("frobnicate", words), []);
   assert.deepEqual(similar("u", words), []);
   assert.deepEqual(similar("x".repeat(100_000), words), []);

@@ -86,7 +86,7 @@ test("metrics count claims, their time, errors, what is prepared and what is pub
   assert.deepEqual([(await ask("/")).status, (await ask("/metrics", "POST")).status], [404, 405]);
 });
 
-test("a driver hears of each claim, and has metrics of its own served", async () => {
+test("a driver receives a report of each claim, and serves its own metrics", async () => {
   let address = "";
   const heard: ClaimOperation[] = [];
   await node.start(

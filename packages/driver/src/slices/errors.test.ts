@@ -63,7 +63,7 @@ const withoutBackOff: Clock = {
   after: (milliseconds, run) => (milliseconds >= 400 ? () => {} : systemClock.after(milliseconds, run)),
 };
 
-test("discover that throws is tried again if the author says so", async () => {
+test("a failed discover is retried if onError requests it", async () => {
   const { driver, heard, give } = listening(() => "retry");
   await node.start(driver);
   give(new Error("the bus is asleep"));

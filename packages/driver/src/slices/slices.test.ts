@@ -200,7 +200,7 @@ test("a server that refuses for a while is asked again", async () => {
   assert.equal(node.log.filter((line) => line.includes("not yet")).length, 2);
 });
 
-test("fields that the server drops are reported once and not sent for ever", async () => {
+test("fields that the server drops are reported once and not sent again and again", async () => {
   node.api.admit = (object) => {
     const { spec } = object as ResourceSlice;
     for (const device of spec.devices ?? []) delete device.taints;

@@ -198,7 +198,7 @@ test("a version that the server loses is looked for once more, and no more than 
   assert.deepEqual(asked, ["v1", "discovery", "v1beta1"]);
 });
 
-test("a server without the API ends with what it has and what is needed", async () => {
+test("an error about a server without the API names its versions and the needed ones", async () => {
   const client = await serverWith();
   const run = publishPools({
     name: "net.example.com",

@@ -11,7 +11,7 @@ import { eventuallyPasses } from "@dray/testing/eventually";
 import { type NodeState, superviseNode } from "../index.ts";
 import { podBecomes, podOn, testCluster } from "../testing/cluster.ts";
 
-test("a node that cannot start says why in its state and its Node, and is started again", async (t) => {
+test("a node that cannot start has the reason in its state and its Node, and is restarted", async (t) => {
   const cluster = await testCluster();
   t.after(() => cluster.close());
   const { admin } = cluster;

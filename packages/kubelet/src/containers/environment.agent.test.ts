@@ -107,7 +107,7 @@ test("/etc/hosts with its names and aliases", async (context) => {
   assert.deepEqual(lines.slice(-4), ["# Entries added by HostAliases.", "1.2.3.4\tfriend", "me", ""]);
 });
 
-test("a node that should have cluster DNS and does not says so", async () => {
+test("an event of a pod reports that its node lacks cluster DNS", async () => {
   await lastWord("dns", "true");
   const { items } = await cluster.admin.resource(Event).list({ namespace: "default" });
   const reasons = items

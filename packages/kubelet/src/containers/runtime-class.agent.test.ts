@@ -5,7 +5,7 @@ import { RuntimeClass } from "@dray/api/node/v1";
 import { eventuallyPasses } from "@dray/testing/eventually";
 import { podOn, testCluster } from "../testing/cluster.ts";
 
-test("a pod whose RuntimeClass the runtime lacks does not start, and the event says why", async () => {
+test("a pod whose RuntimeClass the runtime lacks does not start; an event has the reason", async () => {
   const cluster = await testCluster();
   try {
     const { admin } = cluster;

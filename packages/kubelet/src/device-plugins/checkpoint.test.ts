@@ -41,7 +41,7 @@ test("the file has the kubelet's fields, and is read as it was written", () => {
   assert.deepEqual(parseCheckpoint(text), checkpoint);
 });
 
-test("every change of a byte in the data is noticed, and what is not the file's form is named", () => {
+test("detects every changed byte of the data, and names a malformed part", () => {
   const text = formatCheckpoint(checkpoint);
   for (const [from, to] of [
     ['"a"', '"x"'],

@@ -117,7 +117,7 @@ describe("HTTP probes", () => {
     assert.match(output, /^Get "http:\/\/127\.0\.0\.1:\d+\/slow": context deadline exceeded/);
   });
 
-  test("say what the connection ends with", async () => {
+  test("report the error of the connection", async () => {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const refused = `dial tcp 127.0.0.1:${port}: connect: connection refused`;
@@ -129,7 +129,7 @@ describe("HTTP probes", () => {
   });
 });
 
-test("TCP probes connect, or say why not", async (context) => {
+test("TCP probes connect or fail with the reason", async (context) => {
   const port = await listening(
     context,
     createTcpServer((socket) => socket.destroy()),

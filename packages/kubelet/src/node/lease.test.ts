@@ -133,7 +133,7 @@ test("a lease that was deleted is created again", async () => {
   await lease.stop();
 });
 
-test("a lease that somebody else has written is read and renewed at once", async () => {
+test("a lease that another client wrote is read and renewed at once", async () => {
   const { clock, server, lease } = await started();
   server.store(server.lease!);
   await clock.pass(10_500);

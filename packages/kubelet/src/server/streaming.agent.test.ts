@@ -192,7 +192,7 @@ async function serverPort(): Promise<number> {
   return port;
 }
 
-test("port-forward: several connections, and in words what is wrong with one", async () => {
+test("port-forward: several connections, and the error of a failed one", async () => {
   const port = await serverPort();
   const local = await session("/portForward/default/web", "portforward.k8s.io");
   const [one, two] = await Promise.all([forward(local, port, "0"), forward(local, port, "1")]);

@@ -29,7 +29,7 @@ const isGone = (name: string) =>
     assert.rejects(cluster.admin.resource(Pod).get({ namespace: "default", name }), { reason: "NotFound" }),
   );
 
-test("a node says what it has, and that it is simulated, in one request", async () => {
+test("a node registers its capacity and that it is simulated in one request", async () => {
   const labels = { zone: "a", "kubernetes.io/arch": "arm64" };
   await cluster.simulate([{ name: "s-0", labels, capacity: { cpu: "8" } }]);
   const { metadata, status } = await cluster.node("s-0");
@@ -183,7 +183,7 @@ test("a pod that may be active for some time only fails after it", async () => {
   assert.equal((await cluster.pod("a", phase("Failed"))).status?.reason, "DeadlineExceeded");
 });
 
-test("annotations that cannot be read keep the containers from starting, with what is accepted", async () => {
+test("malformed annotations keep the containers from starting; the message names the accepted form", async () => {
   await cluster.simulate(names(1));
   const pods = cluster.admin.resource(Pod);
   await pods.create(annotated({ [runsForAnnotation]: "2 sec" }, "a"));

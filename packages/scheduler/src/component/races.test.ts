@@ -86,7 +86,7 @@ test("a scheduler that is replaced in the middle of a burst loses nothing", () =
     await cluster.scheduler();
   }));
 
-test("two schedulers that hear late of each other's allocations give no device twice", () =>
+test("two schedulers with late watches give no device twice", () =>
   withCluster(async (cluster) => {
     await cluster.gpuClass();
     for (const name of ["n1", "n2", "n3"]) {

@@ -130,7 +130,7 @@ test("pods without requests are scored by free resources, others by the balance,
   assert.deepEqual(await nodeFor(asks({ cpu: "100m", memory: "2Gi" })), { type: "placed", node: "z" });
 });
 
-test("a node that does not say how many pods it takes, takes the kubelet's default", async () => {
+test("a node without allocatable pods takes the kubelet's default", async () => {
   const scheduler = offline([node("a")]);
   for (let i = 0; i < 110; i++) assert.equal((await scheduler.schedule(pod(`p${i}`, "0"))).type, "placed");
   const last = await scheduler.schedule(pod("last", "0"));

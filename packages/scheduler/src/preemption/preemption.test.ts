@@ -77,7 +77,7 @@ test("before 1.37 the message does not mention preemption", () =>
     assert.equal(await cluster.refused("preemptor"), "0/1 nodes are available: 1 Insufficient cpu.");
   }));
 
-test("a pod that must not preempt waits, and says so", () =>
+test("a pod with preemptionPolicy Never waits, which its message reports", () =>
   withClasses(async (cluster) => {
     await cluster.node("n1");
     await cluster.scheduler();

@@ -99,7 +99,7 @@ test("sqlite: a full disk refuses writes and says so; reads and watches go on, a
   await again.close();
 });
 
-test("sqlite: a store that begins on a full disk says so", { skip: withoutMounts }, (t) => {
+test("sqlite: opening a store on a full disk is an error that names it", { skip: withoutMounts }, (t) => {
   const disk = smallDisk(t, 1);
   fillDisk(disk);
   const path = join(disk, "state.db");

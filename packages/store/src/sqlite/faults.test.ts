@@ -29,7 +29,7 @@ test("sqlite: while another holds the file writes fail, and nothing of them stay
   await store.close();
 });
 
-test("sqlite: one write that fails takes all of its turn with it, and none is acknowledged", async () => {
+test("sqlite: a failed write rejects the pending writes before it, and none of them is stored", async () => {
   const store = sqliteStore(newFile(), fakeClock());
   const { revision } = await store.txn([], [put("/a", "1")]);
   const impossible = Symbol("no text") as unknown as string;

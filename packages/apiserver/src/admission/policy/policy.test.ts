@@ -74,7 +74,7 @@ describe("ValidatingAdmissionPolicy", () => {
     await ignores.server.close();
   });
 
-  test("warns instead where the binding says so, and lets a false match condition pass", async () => {
+  test("warns instead if the binding requests it, and ignores requests with a false match condition", async () => {
     const tested = await serverWith([
       {
         validations: [{ expression: "false", message: "careful" }],

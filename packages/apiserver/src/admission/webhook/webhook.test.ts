@@ -93,7 +93,7 @@ describe("selection of requests for validating webhooks", () => {
     await tested.server.close();
   });
 
-  test("are asked only where rules, selectors and conditions say so", async () => {
+  test("are called only for requests that match rules, selectors and conditions", async () => {
     const tested = await hooks.serverWith({
       validating: [
         hooks.hook("conditions", () => ({}), {
@@ -118,7 +118,7 @@ describe("selection of requests for validating webhooks", () => {
     await tested.server.close();
   });
 
-  test("are never asked about webhooks", async () => {
+  test("are never called for webhook configurations", async () => {
     const every = { apiGroups: ["*"], apiVersions: ["*"], operations: ["*"], resources: ["*"] };
     const tested = await hooks.serverWith({
       validating: [hooks.hook("never", () => ({ allowed: false }), { rules: [every] })],
@@ -188,7 +188,7 @@ describe("webhooks that cannot be called", () => {
     assert.match(await failure(slow, clock), /\/slow\?timeout=3s": context deadline exceeded$/);
   });
 
-  test("are passed over where failures are to be ignored", async () => {
+  test("are ignored on failure with failurePolicy Ignore", async () => {
     const tested = await hooks.serverWith({
       validating: [hooks.hook("ignored", () => 500, { failurePolicy: "Ignore" })],
       mutating: [hooks.hook("ignored", () => 500, { failurePolicy: "Ignore" })],

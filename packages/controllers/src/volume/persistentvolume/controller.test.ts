@@ -71,7 +71,7 @@ test("a claim is bound to the smallest volume that fits, which stays released wh
     await phase(cluster, "fitting", "Released");
   }));
 
-test("a claim for which there is nothing waits, and says for what", () =>
+test("an event of a claim without a volume names what it waits for", () =>
   withCluster(start, async (cluster) => {
     await cluster.create(PersistentVolumeClaim, claim("none", "2Gi"));
     await cluster.until("told", async () =>
@@ -208,7 +208,7 @@ test("local-path: a volume on the node of the first pod, whose data goes with th
     });
   }));
 
-test("an ephemeral volume has a claim of its pod's, never that of somebody else", () =>
+test("an ephemeral volume uses only a claim that its pod owns", () =>
   withCluster(start, async (cluster) => {
     const volumeClaimTemplate = {
       metadata: { labels: { a: "b" } },

@@ -109,7 +109,7 @@ describe("manifests", () => {
     );
   });
 
-  test("junit has a test for each finding and each rule, and skips what is not judged", async () => {
+  test("junit has a test for each finding and each rule, and skips rules that are not judged", async () => {
     const args = ["doctor", "-f", example, "-o", "junit", "--rule", "stale-slice,leaked-reservation"];
     const { stdout, code } = await dray([...args, "--rule", "pool-invalid,driver-not-registered"]);
     assert.equal(code, 1);
@@ -288,7 +288,7 @@ describe("a cluster", () => {
     );
   });
 
-  test("the command that it gives mends what it found", async () => {
+  test("the suggested command repairs the finding", async () => {
     const { stdout } = await as("reader", "-o", "json", "--rule", "leaked-reservation");
     const [command = ""] = (JSON.parse(stdout) as DoctorData).findings[0]!.fix;
     const patch = JSON.parse(/ -p '(.*)'$/.exec(command)![1]!) as object[];

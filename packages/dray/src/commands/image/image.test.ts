@@ -52,7 +52,7 @@ test("image map, list and unmap change the table of a cluster, the latest row fi
     assert.equal((await list())[0]?.pattern, "b");
   }));
 
-test("mistakes of image map say what is accepted, and change nothing", () =>
+test("errors of image map name the accepted values, and change nothing", () =>
   inFolder(async (folder) => {
     const dir = ["--data-dir", makeCluster(folder)];
     for (const [args, wanted, message] of [

@@ -179,7 +179,7 @@ test("a line is read when it is complete, and the end of a file that was cut is 
     await file.close();
   }));
 
-test("every line is read once whenever a rotation comes, and wherever it stands while somebody looks", () =>
+test("every line is read once, at any moment of a rotation", () =>
   inFolder(async (folder) => {
     const path = join(folder, "x.log");
     const name = (number: number): string => (number === 0 ? path : `${path}.${number}`);

@@ -186,7 +186,7 @@ async function showsDeadCluster(dataDir: string): Promise<void> {
   assert.match(path.stderr, /does not run: `dray up --data-dir \S+` continues it\n$/);
 }
 
-test("status says what runs, in which process, the nodes and the drivers; and the truth after a kill", () =>
+test("status shows processes, nodes and drivers, also after a kill", () =>
   inFolder(async (folder) => {
     const dataDir = join(folder, "data");
     const data = dataFlags(dataDir);

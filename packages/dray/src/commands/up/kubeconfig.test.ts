@@ -257,7 +257,7 @@ test("a start makes the entries right in every file that an earlier one has adde
     }
   }));
 
-test("a file that is malformed, of somebody else's cluster, or not to be written stops the start and stays", () =>
+test("a kubeconfig that is malformed, of another cluster or not a file stops the start and stays", () =>
   inFolder(async (folder) => {
     const { env, up, down } = clusters(folder);
     const file = join(folder, "config");

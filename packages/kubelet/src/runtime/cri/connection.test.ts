@@ -18,7 +18,7 @@ const refusal = (message: RegExp) => (error: Error & { reason?: string }) => {
   return true;
 };
 
-test("a runtime that is not there says what is missing, and what would help", async (t) => {
+test("the error of a missing runtime names the cause and a remedy", async (t) => {
   const folder = temporaryFolder(t);
   await assert.rejects(
     start("tcp://127.0.0.1:1"),

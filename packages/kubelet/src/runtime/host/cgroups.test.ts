@@ -48,6 +48,6 @@ for (const hierarchy of hierarchies)
     assert.deepEqual(cgroupMembers(cgroup), []);
   });
 
-test("where no cgroups can be made the reason says so", async () => {
+test("a machine without a cgroup file system has the reason", async () => {
   assert.deepEqual(await detectCgroups(randomUUID, []), { reason: "no cgroup file system is mounted" });
 });

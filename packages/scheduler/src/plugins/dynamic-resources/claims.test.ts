@@ -130,7 +130,7 @@ test("a device that becomes free wakes the pod that waits for one", () =>
     assert.equal(await cluster.bound("p2"), "n1");
   }));
 
-test("an idle allocation on a node that is not to be had is given up", () =>
+test("an idle allocation on an infeasible node is given up", () =>
   withDevices([1, 1], async (cluster) => {
     const first = await cluster.scheduler();
     await cluster.claim("c");
@@ -150,7 +150,7 @@ test("an idle allocation on a node that is not to be had is given up", () =>
     );
   }));
 
-test("an allocation that somebody uses stays where it is", () =>
+test("an allocation that is in use is kept", () =>
   withDevices([1, 1], async (cluster) => {
     await cluster.scheduler();
     await cluster.claim("c");

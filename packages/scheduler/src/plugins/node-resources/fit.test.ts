@@ -23,7 +23,7 @@ test("reasons in upstream's order, and whether the node is too small altogether"
     assert.deepEqual(filter(fit, asking(requests), [nodeInfo("n", { pods: [taken] })]), { n: expected });
 });
 
-test("a node that does not say how many pods it takes, takes none", () => {
+test("a node without allocatable pods takes none", () => {
   const full = nodeInfo("full", { allocatable: { pods: "1" }, pods: [podOf()] });
   const silent = nodeInfo("silent");
   const { pods: _, ...allocatable } = silent.node.status!.allocatable!;

@@ -79,7 +79,7 @@ test("pods that end, of other namespaces or other labels do not count", () => {
   assert.deepEqual(filter(spread, constrained({}), nodes), { a1: "", b1: skewed });
 });
 
-test("a selector of all selects none here, one of nothing too", () => {
+test("an empty selector and an absent one match no pods", () => {
   const nodes = cluster({ a1: 3, b1: 0 });
   assert.deepEqual(filter(spread, constrained({ labelSelector: {} }), nodes), { a1: "", b1: "" });
   assert.deepEqual(filter(spread, constrained({ labelSelector: undefined }), nodes), { a1: "", b1: "" });

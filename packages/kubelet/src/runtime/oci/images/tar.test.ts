@@ -77,7 +77,7 @@ test("unread content is skipped", async () => {
   assert.deepEqual(names, ["a", "b", "c"]);
 });
 
-test("damaged archives are refused with what is wrong", async () => {
+test("a damaged archive is an error with the cause", async () => {
   const whole = tarOf([{ name: "a", type: "file", content: "x".repeat(1000) }]);
   const patched = (at: number, text: string): Buffer => {
     const block = Buffer.from(tarHeader({ name: "a", type: "file", size: 10 }));
