@@ -47,11 +47,14 @@ const beforeFirstApply = "before-first-apply";
  * times of entries.
  *
  * Errors: 409 with a cause for each field that another manager owns with another value; 400 for a body of
- * another kind or version, or with managedFields; 500 for one that does not match the schema.
+ * another kind or version, or with managedFields; 500 for one that does not match the schema, and for a live
+ * object that does not, such as one with list elements that lack their keys.
+ *
+ * Upstream: apimachinery, pkg/util/managedfields/internal
  */
 export function apply(options: ApplyOptions): JsonObject {
   const { type, applied, manager } = options;
-  checkBody(type, applied);
+  checkKind(type, applied);
   const live = options.live ?? type.zero;
   let managed: Managed;
   try {
@@ -59,9 +62,17 @@ export function apply(options: ApplyOptions): JsonObject {
   } catch (error) {
     throw plainError(`failed to decode managed fields: ${(error as Error).message}`);
   }
+  const problem = options.live && typedProblem(type.schema, live, { allowDuplicates: true });
   if (managed.size === 0) {
+    if (problem !== undefined) {
+      const first = `failed to convert new object (${described(type, live)}) to smd typed: ${problem}`;
+      throw plainError(`failed to create manager for existing fields: ${first}`);
+    }
     managed = tracked({ ...options, live: type.zero, updated: live, manager: beforeFirstApply }, managed);
   }
+  checkBody(type, applied);
+  if (problem !== undefined)
+    throw plainError(`failed to create typed live object (${described(type, live)}): ${problem}`);
   const outcome = merge(options, live, reconcile(managed, type));
   const lastApplied = manager === "kubectl";
   let conflicts = options.force ? undefined : outcome.conflicts;
@@ -71,7 +82,7 @@ export function apply(options: ApplyOptions): JsonObject {
   return lastApplied ? syncLastApplied(result, applied) : result;
 }
 
-function checkBody(type: ObjectType, applied: JsonObject): void {
+function checkKind(type: ObjectType, applied: JsonObject): void {
   const apiVersion = textOf(applied, "apiVersion");
   const kind = textOf(applied, "kind");
   if (apiVersion !== type.apiVersion || kind !== type.kind) {
@@ -79,16 +90,22 @@ function checkBody(type: ObjectType, applied: JsonObject): void {
     const sent = apiVersion.split("/").length > 2 ? qualified("", "") : qualified(apiVersion, kind);
     throw StatusError.of("BadRequest", `invalid object type: ${sent}`);
   }
+}
+
+function checkBody(type: ObjectType, applied: JsonObject): void {
   if ((managedFieldsOf(applied) ?? null) !== null) {
     throw StatusError.of("BadRequest", "metadata.managedFields must be nil");
   }
   const problem = typedProblem(type.schema, applied);
   if (problem === undefined) return;
-  const metadata = fieldOf(applied, "metadata");
+  throw plainError(`failed to create typed patch object (${described(type, applied)}): ${problem}`);
+}
+
+/** `namespace/name; apps/v1, Kind=Deployment` */
+function described({ apiVersion, kind }: ObjectType, object: JsonObject): string {
+  const metadata = fieldOf(object, "metadata");
   const name = isObject(metadata) ? `${textOf(metadata, "namespace")}/${textOf(metadata, "name")}` : "/";
-  throw plainError(
-    `failed to create typed patch object (${name}; ${qualified(apiVersion, kind)}): ${problem}`,
-  );
+  return `${name}; ${qualified(apiVersion, kind)}`;
 }
 
 function textOf(object: JsonObject, key: string): string {

@@ -7,23 +7,33 @@ import { isScalar, type ValueType, valueTypeFor } from "./typed-walk.ts";
 
 /**
  * Returns why an object does not match its schema, with the messages of upstream's structured merge;
- * undefined if it does. Checks for undeclared fields, values of another type, duplicate list elements.
+ * undefined if it does. Checks for undeclared fields, values of another type, list elements without keys, and
+ * duplicate ones unless `allowDuplicates`.
  */
-export function typedProblem(schema: TypeSchema, object: unknown): string | undefined {
+export function typedProblem(
+  schema: TypeSchema,
+  object: unknown,
+  { allowDuplicates = false } = {},
+): string | undefined {
   const problems: string[] = [];
-  check(problems, schema, object, "");
+  check({ problems, allowDuplicates }, schema, object, "");
   if (problems.length <= 1) return problems[0];
   return ["errors:", ...problems.map((problem) => `  ${problem}`)].join("\n");
 }
 
-function check(problems: string[], schema: TypeSchema, value: unknown, path: string): void {
+interface Findings {
+  readonly problems: string[];
+  readonly allowDuplicates: boolean;
+}
+
+function check(found: Findings, schema: TypeSchema, value: unknown, path: string): void {
   const valueType = value instanceof ForeignValue ? expectedType(schema) : valueTypeFor(schema, value);
   if (value === null) return;
-  if (valueType === "map") checkMap(problems, schema.map as MapSchema, value, path);
-  else if (valueType === "list") checkList(problems, schema.list as ListSchema, value, path);
+  if (valueType === "map") checkMap(found, schema.map as MapSchema, value, path);
+  else if (valueType === "list") checkList(found, schema.list as ListSchema, value, path);
   else {
     const problem = scalarProblem(schema.scalar ?? "any", value);
-    if (problem !== undefined) problems.push(at(path, problem));
+    if (problem !== undefined) found.problems.push(at(path, problem));
   }
 }
 
@@ -51,7 +61,8 @@ function scalarProblem(valueType: ScalarType, value: unknown): string | undefine
   }
 }
 
-function checkMap(problems: string[], schema: MapSchema, value: unknown, path: string): void {
+function checkMap(found: Findings, schema: MapSchema, value: unknown, path: string): void {
+  const { problems } = found;
   if (!isObject(value) || value instanceof ForeignValue) {
     problems.push(at(path, `expected map, got &{${goText(value)}}`));
     return;
@@ -62,11 +73,12 @@ function checkMap(problems: string[], schema: MapSchema, value: unknown, path: s
       problems.push(at(`${path}.${key}`, "field not declared in schema"));
       return;
     }
-    check(problems, type, (value as JsonObject)[key], `${path}.${key}`);
+    check(found, type, (value as JsonObject)[key], `${path}.${key}`);
   }
 }
 
-function checkList(problems: string[], schema: ListSchema, value: unknown, path: string): void {
+function checkList(found: Findings, schema: ListSchema, value: unknown, path: string): void {
+  const { problems, allowDuplicates } = found;
   if (!Array.isArray(value)) {
     problems.push(at(path, `expected list, got &{${goText(value)}}`));
     return;
@@ -82,9 +94,10 @@ function checkList(problems: string[], schema: ListSchema, value: unknown, path:
         problems.push(at(path, `element ${i}: ${error.message}`));
         return;
       }
-      if (seen.has(element)) problems.push(at(path, `duplicate entries for key ${elementText(element)}`));
+      if (seen.has(element) && !allowDuplicates)
+        problems.push(at(path, `duplicate entries for key ${elementText(element)}`));
       seen.add(element);
     }
-    check(problems, schema.element, item, `${path}${elementText(element)}`);
+    check(found, schema.element, item, `${path}${elementText(element)}`);
   }
 }

@@ -30,13 +30,15 @@ export interface TrackUpdateOptions<T extends object = JsonObject> {
   readonly subresource: string;
   /** RFC 3339, whole seconds. */
   readonly now: string;
+  /** Where list elements cannot be identified, the entries of the live object stay, as since 1.37. */
+  readonly keepsEntries?: boolean;
 }
 
 /**
  * Updates metadata.managedFields after a create, update or patch other than an apply: the manager owns the
  * changed fields, others lose them. Returns `updated`, or a copy with new managedFields that shares the rest.
  * Never throws for the contents of the objects: if list elements cannot be identified, all entries are
- * dropped.
+ * dropped, unless `keepsEntries`.
  *
  * A client may write managedFields itself, but not through a subresource; `[]` and `[{}]` stop the tracking
  * until the next apply, absent managedFields keep the live ones.
@@ -94,9 +96,9 @@ export function tracked(
     ownership = updateOwnership(write, reconcile(managed, type), undefined);
     comparison = ownership.comparison();
   } catch (error) {
-    // Upstream drops all entries in this case rather than keep wrong ones (UpdateNoErrors).
-    if (error instanceof UnkeyedElementError) return new Map();
-    throw error;
+    if (!(error instanceof UnkeyedElementError)) throw error;
+    // Upstream: apimachinery, pkg/util/managedfields/internal/fieldmanager.go, FieldManager.UpdateNoErrors
+    return options.keepsEntries ? decodedOrEmpty(managedFieldsOf(live)) : new Map();
   }
   const own = strip(ownable(type, subresource, union(comparison.modified, comparison.added)));
   if (!isEmptySet(own)) {

@@ -183,7 +183,7 @@ function createRegistry(
     clock,
     newId,
     admission: new Admission(plugins),
-    managers: new ManagedFields(resources),
+    managers: new ManagedFields(resources, features.version),
     checks: new Checks(features, storage, deviceSelectors(features), options.creationWarnings),
     authorize,
     strategyOf: strategyLookup({ serviceAllocator: allocator }),

@@ -1,4 +1,4 @@
-import { apiVersionOf, type KubeObject, type Provenance } from "@dray/api";
+import { apiVersionOf, type KubeObject, type KubernetesVersion, type Provenance } from "@dray/api";
 import { convert } from "../kinds/conversion.ts";
 import type { ModelledKind } from "../kinds/model.ts";
 import { modelOf } from "../kinds/models.ts";
@@ -36,11 +36,13 @@ interface FieldUpdate extends Pick<TrackUpdateOptions<KubeObject>, "manager" | "
 /** Maintains metadata.managedFields. Drafts are changed in place. */
 export class ManagedFields {
   readonly #resources: readonly ServedResource[];
+  readonly #release: KubernetesVersion;
   readonly #types = new WeakMap<ServedResource, ObjectType>();
 
   /** `resources` may change: the list is read on each use. */
-  constructor(resources: readonly ServedResource[]) {
+  constructor(resources: readonly ServedResource[], release: KubernetesVersion) {
     this.#resources = resources;
+    this.#release = release;
   }
 
   type(served: ServedResource): ObjectType {
@@ -83,6 +85,7 @@ export class ManagedFields {
       live: convert(old, served.stored, served),
       updated: asSent(provenance.withEmpty(shown), object, provenance),
       type: this.type(served),
+      keepsEntries: this.#release >= "1.37",
     });
     take(object, updated);
   }
