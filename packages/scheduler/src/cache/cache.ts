@@ -80,13 +80,14 @@ export class SchedulerCache {
   /** The pod as the server has it; it counts if it is on a node and has not ended. */
   setPod(pod: Pod): void {
     const { uid } = pod.metadata;
-    if ((pod.spec.nodeName ?? "") === "") {
+    const { nodeName } = pod.spec;
+    if (nodeName === undefined || nodeName === "") {
       // A pod that is assumed stays where it was put until its binding succeeds or fails.
       if (!this.#assumed.has(uid)) this.#forget(uid);
       return;
     }
     this.#assumed.delete(uid);
-    if (takesRoom(pod)) this.#put(pod, pod.spec.nodeName!);
+    if (takesRoom(pod)) this.#put(pod, nodeName);
     else this.#forget(uid);
   }
 

@@ -93,6 +93,7 @@ export class SchedulingLoop {
     const group = this.#unfinished?.group ?? groups?.take(entry);
     const isResumed = this.#unfinished !== undefined;
     this.#unfinished = undefined;
+    if (group === "waiting") return;
     const entries =
       group === undefined ? [entry] : group.entries.filter((each) => this.#options.queue.has(each));
     if (entries.length === 0) return;
@@ -100,9 +101,9 @@ export class SchedulingLoop {
     const begun = metrics.now();
     this.#options.budget.begin();
     try {
-      if (group === undefined) this.#scheduleOne(profile, entry, begun);
+      if (groups === undefined || group === undefined) this.#scheduleOne(profile, entry, begun);
       else {
-        this.track(groups!.schedule(profile, group.root!, entries));
+        this.track(groups.schedule(profile, group.root, entries));
         metrics.decided(begun);
       }
     } catch (error) {

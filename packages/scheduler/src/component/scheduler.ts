@@ -44,6 +44,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   );
   const isOurs = (pod: Pod): boolean =>
     (pod.spec.nodeName ?? "") === "" && profiles.has(pod.spec.schedulerName ?? "") && isPodActive(pod);
+  // The queue holds pods of our profiles only (`isOurs`).
   const profileOf = (pod: Pod): Profile => profiles.get(pod.spec.schedulerName ?? "")!;
 
   const queue = new SchedulingQueue({

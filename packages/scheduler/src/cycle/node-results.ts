@@ -30,7 +30,8 @@ export class ResultCache {
   of(signature: string): NodeResults {
     const known = this.#kinds.get(signature);
     if (known !== undefined) return known;
-    if (this.#kinds.size >= maxSignatures) this.#kinds.delete(this.#kinds.keys().next().value!);
+    const [oldest] = this.#kinds.keys();
+    if (oldest !== undefined && this.#kinds.size >= maxSignatures) this.#kinds.delete(oldest);
     const made: NodeResults = new Map();
     this.#kinds.set(signature, made);
     return made;

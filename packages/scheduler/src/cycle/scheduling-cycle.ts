@@ -328,6 +328,7 @@ export class SchedulingCycle {
     const scorers = this.#points.score;
     const around = scorers.some(({ plugin }) => plugin.dependsOnOtherNodes && !skipped.has(plugin.name));
     const scores = feasible.map((node) => {
+      // The search has stored the result of each node that it found feasible.
       const result = results.get(node)!;
       if (result.scores !== undefined && !around) return result.scores;
       if (result.search !== this.#searches) this.firstRejection(state, pod, node);

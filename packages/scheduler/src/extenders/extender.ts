@@ -14,11 +14,29 @@ export const extenderName = "Extender";
 
 type Answer = Readonly<Record<string, unknown>>;
 
+/** Result of a filter. */
+export interface Filtered {
+  readonly nodes: readonly NodeInfo[];
+  readonly rejections: ReadonlyMap<string, Rejection>;
+}
+
 /**
  * A service that filters, scores and binds, too. Upstream: pkg/scheduler/extender.go;
  * kube-scheduler/extender/v1/types.go has the bodies, whose fields Go reads in any case.
  */
 export class Extender {
+  /** The nodes that the extender accepts, with reasons for the others. Undefined: it does not filter. */
+  readonly filter: ((pod: Pod, nodes: readonly NodeInfo[]) => Promise<Filtered>) | undefined;
+  /** Weighted scores by node, in the range of plugins. Undefined: it does not score. */
+  readonly prioritize:
+    | ((pod: Pod, nodes: readonly NodeInfo[]) => Promise<ReadonlyMap<string, number>>)
+    | undefined;
+  /** Undefined: it does not bind. */
+  readonly bind: ((pod: Pod, node: string) => Promise<void>) | undefined;
+  /** The candidates that the extender leaves, with the victims that it wants. Undefined: it leaves all. */
+  readonly preempt:
+    | ((pod: Pod, candidates: readonly Candidate[]) => Promise<readonly Candidate[]>)
+    | undefined;
   readonly #configuration: ExtenderConfiguration;
   readonly #post: PostToExtender;
   readonly #managed: ReadonlySet<string>;
@@ -27,26 +45,16 @@ export class Extender {
     this.#configuration = configuration;
     this.#post = post;
     this.#managed = new Set(configuration.managedResources.map(({ name }) => name));
+    const { filterVerb, prioritizeVerb, bindVerb, preemptVerb } = configuration;
+    this.filter = filterVerb === undefined ? undefined : (...asked) => this.#filter(filterVerb, ...asked);
+    this.prioritize =
+      prioritizeVerb === undefined ? undefined : (...asked) => this.#prioritize(prioritizeVerb, ...asked);
+    this.bind = bindVerb === undefined ? undefined : (...asked) => this.#bind(bindVerb, ...asked);
+    this.preempt = preemptVerb === undefined ? undefined : (...asked) => this.#preempt(preemptVerb, ...asked);
   }
 
   get ignorable(): boolean {
     return this.#configuration.ignorable;
-  }
-
-  get filters(): boolean {
-    return this.#configuration.filterVerb !== undefined;
-  }
-
-  get prioritizes(): boolean {
-    return this.#configuration.prioritizeVerb !== undefined;
-  }
-
-  get binds(): boolean {
-    return this.#configuration.bindVerb !== undefined;
-  }
-
-  get preempts(): boolean {
-    return this.#configuration.preemptVerb !== undefined;
   }
 
   /** Reports whether the pod asks for a resource that the extender manages. */
@@ -55,12 +63,8 @@ export class Extender {
     return [...spec.containers, ...(spec.initContainers ?? [])].some((container) => this.#asks(container));
   }
 
-  /** The nodes that the extender accepts, with reasons for the others. */
-  async filter(
-    pod: Pod,
-    nodes: readonly NodeInfo[],
-  ): Promise<{ readonly nodes: readonly NodeInfo[]; readonly rejections: ReadonlyMap<string, Rejection> }> {
-    const answer = await this.#ask(this.#configuration.filterVerb!, { Pod: pod, ...this.#sent(nodes) });
+  async #filter(verb: string, pod: Pod, nodes: readonly NodeInfo[]): Promise<Filtered> {
+    const answer = await this.#ask(verb, { Pod: pod, ...this.#sent(nodes) });
     const error = textOf(answer, "Error");
     if (error !== "") throw new Error(error);
     const rejections = new Map<string, Rejection>();
@@ -82,17 +86,19 @@ export class Extender {
     return { nodes: accepted, rejections };
   }
 
-  /** Weighted scores by node, in the range of plugins. */
-  async prioritize(pod: Pod, nodes: readonly NodeInfo[]): Promise<ReadonlyMap<string, number>> {
-    const verb = this.#configuration.prioritizeVerb!;
+  async #prioritize(
+    verb: string,
+    pod: Pod,
+    nodes: readonly NodeInfo[],
+  ): Promise<ReadonlyMap<string, number>> {
     const answer = await this.#ask(verb, { Pod: pod, ...this.#sent(nodes) });
     const list = Array.isArray(answer) ? (answer as Answer[]) : [];
     const factor = this.#configuration.weight * (maxScore / maxExtenderScore);
     return new Map(list.map((each) => [textOf(each, "Host"), Number(fieldOf(each, "Score") ?? 0) * factor]));
   }
 
-  async bind({ metadata }: Pod, node: string): Promise<void> {
-    const answer = await this.#ask(this.#configuration.bindVerb!, {
+  async #bind(verb: string, { metadata }: Pod, node: string): Promise<void> {
+    const answer = await this.#ask(verb, {
       PodName: metadata.name,
       PodNamespace: metadata.namespace,
       PodUID: metadata.uid,
@@ -102,9 +108,8 @@ export class Extender {
     if (error !== "") throw new Error(error);
   }
 
-  /** The candidates that the extender leaves, with the victims that it wants. */
-  async preempt(pod: Pod, candidates: readonly Candidate[]): Promise<readonly Candidate[]> {
-    const { preemptVerb, nodeCacheCapable, urlPrefix } = this.#configuration;
+  async #preempt(verb: string, pod: Pod, candidates: readonly Candidate[]): Promise<readonly Candidate[]> {
+    const { nodeCacheCapable, urlPrefix } = this.#configuration;
     const victims = Object.fromEntries(
       candidates.map(({ node, victims, violations }) => [
         node.name,
@@ -115,7 +120,7 @@ export class Extender {
       ]),
     );
     const field = nodeCacheCapable ? "NodeNameToMetaVictims" : "NodeNameToVictims";
-    const answer = await this.#ask(preemptVerb!, { Pod: pod, [field]: victims });
+    const answer = await this.#ask(verb, { Pod: pod, [field]: victims });
     const left: Candidate[] = [];
     for (const [name, chosen] of Object.entries(objectOf(answer, "NodeNameToMetaVictims"))) {
       const candidate = candidates.find(({ node }) => node.name === name);

@@ -3,7 +3,7 @@ import type { Log } from "@dray/client";
 import type { Candidate } from "../framework/candidate.ts";
 import type { Rejection } from "../framework/framework.ts";
 import type { NodeInfo } from "../framework/node-info.ts";
-import type { Extender } from "./extender.ts";
+import type { Extender, Filtered } from "./extender.ts";
 
 /**
  * All extenders of a scheduler. Upstream: pkg/scheduler/schedule_one.go, findNodesThatPassExtenders and
@@ -21,22 +21,21 @@ export class Extenders {
   /** Reports whether one of them is interested in the pod. */
   isInterestedIn(pod: Pod): boolean {
     return this.#extenders.some(
-      (extender) => (extender.filters || extender.prioritizes) && extender.isInterested(pod),
+      (extender) =>
+        (extender.filter !== undefined || extender.prioritize !== undefined) && extender.isInterested(pod),
     );
   }
 
   /** One after the other: each sees the nodes that those before it have left. */
-  async filter(
-    pod: Pod,
-    nodes: readonly NodeInfo[],
-  ): Promise<{ readonly nodes: readonly NodeInfo[]; readonly rejections: ReadonlyMap<string, Rejection> }> {
+  async filter(pod: Pod, nodes: readonly NodeInfo[]): Promise<Filtered> {
     const rejections = new Map<string, Rejection>();
     let left = nodes;
     for (const extender of this.#extenders) {
       if (left.length === 0) break;
-      if (!extender.filters || !extender.isInterested(pod)) continue;
+      const { filter } = extender;
+      if (filter === undefined || !extender.isInterested(pod)) continue;
       const asked = left;
-      const found = await this.#unlessIgnored(extender, () => extender.filter(pod, asked));
+      const found = await this.#unlessIgnored(extender, () => filter(pod, asked));
       if (found === undefined) continue;
       for (const [node, rejection] of found.rejections) rejections.set(node, rejection);
       left = found.nodes;
@@ -47,11 +46,12 @@ export class Extenders {
   /** The sum of their scores by node; one that fails gives none. */
   async prioritize(pod: Pod, nodes: readonly NodeInfo[]): Promise<ReadonlyMap<string, number>> {
     const sums = new Map<string, number>();
-    const asked = this.#extenders.filter((extender) => extender.prioritizes && extender.isInterested(pod));
     await Promise.all(
-      asked.map(async (extender) => {
+      this.#extenders.map(async (extender) => {
+        const { prioritize } = extender;
+        if (prioritize === undefined || !extender.isInterested(pod)) return;
         try {
-          for (const [node, score] of await extender.prioritize(pod, nodes))
+          for (const [node, score] of await prioritize(pod, nodes))
             sums.set(node, (sums.get(node) ?? 0) + score);
         } catch (error) {
           this.#log.debug({ err: error }, "an extender gives no scores");
@@ -64,9 +64,10 @@ export class Extenders {
   /** Reports whether an extender has bound the pod. */
   async bind(pod: Pod, node: NodeInfo): Promise<boolean> {
     for (const extender of this.#extenders) {
-      if (!extender.binds || !extender.isInterested(pod)) continue;
+      const { bind } = extender;
+      if (bind === undefined || !extender.isInterested(pod)) continue;
       const bound = await this.#unlessIgnored(extender, async () => {
-        await extender.bind(pod, node.name);
+        await bind(pod, node.name);
         return true;
       });
       if (bound) return true;
@@ -75,16 +76,17 @@ export class Extenders {
   }
 
   preemptsFor(pod: Pod): boolean {
-    return this.#extenders.some((extender) => extender.preempts && extender.isInterested(pod));
+    return this.#extenders.some((extender) => extender.preempt !== undefined && extender.isInterested(pod));
   }
 
   async preempt(pod: Pod, candidates: readonly Candidate[]): Promise<readonly Candidate[]> {
     let left = candidates;
     for (const extender of this.#extenders) {
       if (left.length === 0) break;
-      if (!extender.preempts || !extender.isInterested(pod)) continue;
+      const { preempt } = extender;
+      if (preempt === undefined || !extender.isInterested(pod)) continue;
       const asked = left;
-      left = (await this.#unlessIgnored(extender, () => extender.preempt(pod, asked))) ?? left;
+      left = (await this.#unlessIgnored(extender, () => preempt(pod, asked))) ?? left;
     }
     return left;
   }

@@ -102,17 +102,14 @@ export function imagesVersion(): number {
   return images;
 }
 
-function sameImages(
-  before: readonly ContainerImage[] | undefined,
-  after: readonly ContainerImage[] | undefined,
-): boolean {
-  if ((before?.length ?? 0) !== (after?.length ?? 0)) return false;
-  return (before ?? []).every(({ names = [], sizeBytes }, i) => {
-    const other = after![i]!;
+function sameImages(before: readonly ContainerImage[] = [], after: readonly ContainerImage[] = []): boolean {
+  if (before.length !== after.length) return false;
+  return before.every(({ names = [], sizeBytes }, i) => {
+    const { names: others = [], sizeBytes: otherSize } = after[i]!;
     return (
-      sizeBytes === other.sizeBytes &&
-      names.length === (other.names?.length ?? 0) &&
-      names.every((name, j) => name === other.names![j])
+      sizeBytes === otherSize &&
+      names.length === others.length &&
+      names.every((name, j) => name === others[j])
     );
   });
 }

@@ -12,6 +12,7 @@ import { type LeafOutcome, noPostFilter, outcomesOf, refusalOf } from "../podgro
 import {
   GroupPlacer,
   type GroupResult,
+  groupIsUnschedulable,
   type MemberResult,
   type Reserving,
 } from "../podgroup-cycle/placement.ts";
@@ -88,8 +89,9 @@ export function offlineGroups(options: OfflineGroupsOptions): OfflineScheduler["
     if (verdict.type === "failed")
       return { type: "error", message: failed?.pod === pod ? failed.message : verdict.message };
     if (member?.type === "refused") return refusedPlacement(member.diagnosis);
-    if (verdict.type === "met") return settle(pod, member!.decision);
-    const { message } = refusalOf(pod.metadata.uid, member, verdict.message, noPostFilter);
+    if (verdict.type === "met" && member !== undefined) return settle(pod, member.decision);
+    const reason = verdict.type === "met" ? groupIsUnschedulable : verdict.message;
+    const { message } = refusalOf(pod.metadata.uid, member, reason, noPostFilter);
     return { type: "held", message };
   }
 
@@ -114,6 +116,7 @@ export function offlineGroups(options: OfflineGroupsOptions): OfflineScheduler["
       outcomes.flatMap((outcome) => outcome.leaf.pods.map((pod) => [pod.metadata.uid, outcome] as const)),
     );
     const placements: Placement[] = [];
+    // The pods are those of one tree: each is in a leaf of it.
     for (const pod of pods) placements.push(await placementOf(pod, ofPod.get(pod.metadata.uid)!));
     return placements;
   };

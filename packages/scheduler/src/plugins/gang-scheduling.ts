@@ -37,14 +37,14 @@ export class GangScheduling implements Plugin {
     const ancestry = this.#groups.ancestryOf(pod);
     if (ancestry === undefined)
       return failed(`pod group object not found in state for podgroup/${namespace}/${name}`);
-    const { missing, groups } = ancestry;
+    const { missing, groups, outermost } = ancestry;
     if (missing !== undefined)
       return failed(
         `composite pod group object not found in state for compositepodgroup/${namespace}/${missing}`,
       );
     let root: GroupNode;
     try {
-      root = this.#groups.rootOf(pod)!;
+      root = this.#groups.treeOf(outermost);
     } catch (error) {
       return failed((error as Error).message);
     }

@@ -16,6 +16,8 @@ const labels: ReadonlyMap<string, string> = new Map([
 
 interface Topology {
   readonly key: string;
+  /** The current name of the key. */
+  readonly currentKey: string;
   readonly values: readonly string[];
 }
 
@@ -60,8 +62,8 @@ export function volumeZone(lookup: VolumeLookup): Plugin {
     filter(state, _pod, { node }) {
       // A cluster of one zone need not label its nodes.
       if (![...labels.keys()].some((key) => labelOf(node, key) !== undefined)) return undefined;
-      for (const { key, values } of state.get(name) as readonly Topology[]) {
-        const value = labelOf(node, key) ?? labelOf(node, labels.get(key)!);
+      for (const { key, currentKey, values } of state.get(name) as readonly Topology[]) {
+        const value = labelOf(node, key) ?? labelOf(node, currentKey);
         if (value === undefined || !values.includes(value))
           return rejection("node(s) had no available volume zone");
       }
@@ -92,11 +94,11 @@ function labelOf({ metadata }: Node, key: string): string | undefined {
 
 /** `a__b` names two zones; labels that do not name any are not read. */
 function topologiesOf({ metadata }: PersistentVolume): Topology[] {
-  return [...labels.keys()].flatMap((key) => {
+  return [...labels].flatMap(([key, currentKey]) => {
     const label = metadata.labels?.[key];
     if (label === undefined) return [];
     const values = label.split("__").map((value) => value.trim());
-    return values.includes("") ? [] : [{ key, values }];
+    return values.includes("") ? [] : [{ key, currentKey, values }];
   });
 }
 

@@ -40,8 +40,7 @@ export interface GroupCycleOptions {
 }
 
 export interface PoppedGroup {
-  /** Undefined where there are no entries. */
-  readonly root: GroupNode | undefined;
+  readonly root: GroupNode;
   readonly entries: readonly QueuedPod[];
 }
 
@@ -67,10 +66,10 @@ export class GroupCycle {
   }
 
   /**
-   * The group of the pod with the group around it, and all pods of it that wait, the given one first; none:
-   * they wait for one that is turned away. Undefined: the pod is on its own.
+   * The group of the pod with the group around it, and all pods of it that wait, the given one first;
+   * `waiting`: they wait for one that is turned away. Undefined: the pod is on its own.
    */
-  take(entry: QueuedPod): PoppedGroup | undefined {
+  take(entry: QueuedPod): PoppedGroup | "waiting" | undefined {
     const { groups, queue } = this.#options;
     if (groupNameOf(entry.pod) === undefined) return undefined;
     const root = groups.knownRootOf(entry.pod);
@@ -80,7 +79,7 @@ export class GroupCycle {
       entry,
       members.map(({ metadata }) => metadata.uid),
     );
-    if (others === undefined) return { root, entries: [] };
+    if (others === undefined) return "waiting";
     return root && { root, entries: [entry, ...others] };
   }
 
@@ -178,6 +177,7 @@ export class GroupCycle {
       outcomes.flatMap((outcome) => [
         this.#report(outcome, afterwards),
         ...outcome.leaf.pods.map((pod) => {
+          // The pods of the tree are those of the entries.
           const entry = attempt.entries.get(pod.metadata.uid)!;
           return this.#submitPod(attempt.profile, entry, outcome, afterwards, plugins);
         }),

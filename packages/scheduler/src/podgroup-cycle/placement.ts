@@ -137,24 +137,25 @@ export class GroupPlacer {
     }
     if (placements.length === 0)
       return withoutMembers(group, { type: "refused", message: "no feasible placements found" });
-    let first: GroupResult | undefined;
+    let refused: { readonly result: GroupResult; readonly message: string } | undefined;
     const found = new Map<GroupPlacement, GroupResult>();
     for (const placement of placements) {
       const result = this.#placeOn(run, group, placement.nodes);
       const held = [...result.held];
       this.undo(result);
-      if (result.verdict.type === "failed") return result;
-      first ??= result;
-      if (result.verdict.type === "met") found.set(placement, { ...result, held });
+      const { verdict } = result;
+      if (verdict.type === "failed") return result;
+      if (verdict.type === "met") found.set(placement, { ...result, held });
+      else refused ??= { result, message: verdict.message };
     }
-    if (found.size === 0) {
-      const { message } = first!.verdict as GroupVerdict & { type: "refused" };
+    if (found.size === 0 && refused !== undefined) {
+      const { message } = refused;
       const short = message.startsWith(`${groupIsUnschedulable}, `) ? groupIsUnschedulable : message;
       const text = `${groupIsUnschedulable}, 0/${placements.length} placements are available, first placement status: ${short}`;
-      return { ...first!, verdict: { type: "refused", message: text } };
+      return { ...refused.result, verdict: { type: "refused", message: text } };
     }
     try {
-      const best = found.get(this.#best(run, group, found))!;
+      const best = this.#best(run, group, found);
       for (const member of best.held) member.take();
       return best;
     } catch (error) {
@@ -168,8 +169,9 @@ export class GroupPlacer {
     { profile }: GroupRun,
     group: GroupNode,
     found: ReadonlyMap<GroupPlacement, GroupResult>,
-  ): GroupPlacement {
-    const totals = new Map([...found.keys()].map((placement) => [placement, 0]));
+  ): GroupResult {
+    const totals = new Map<GroupPlacement, number>();
+    const totalOf = (placement: GroupPlacement): number => totals.get(placement) ?? 0;
     if (found.size > 1)
       for (const { plugin, weight } of profile.points.placementScore) {
         const scores = new Map(
@@ -183,11 +185,12 @@ export class GroupPlacer {
           ]),
         );
         plugin.normalizePlacements?.(scores);
-        for (const [placement, score] of scores)
-          totals.set(placement, totals.get(placement)! + score * weight);
+        for (const [placement, score] of scores) totals.set(placement, totalOf(placement) + score * weight);
       }
-    const highest = Math.max(...totals.values());
-    const best = [...totals].flatMap(([placement, total]) => (total === highest ? [placement] : []));
+    const highest = Math.max(...[...found.keys()].map(totalOf));
+    const best = [...found].flatMap(([placement, result]) =>
+      totalOf(placement) === highest ? [result] : [],
+    );
     return best[Math.floor(this.#options.random() * best.length)] ?? best[0]!;
   }
 

@@ -16,6 +16,8 @@ export interface CompositeLookup {
 /** A group with those around it, from the inside to the outside; `missing`: one that does not exist. */
 export interface Ancestry {
   readonly groups: readonly (PodGroup | CompositePodGroup)[];
+  /** The last of them. */
+  readonly outermost: PodGroup | CompositePodGroup;
   readonly missing?: string;
 }
 
@@ -25,16 +27,18 @@ export function ancestryOf(
   lookup: CompositeLookup | undefined,
 ): Ancestry {
   const groups = [group];
-  if (lookup === undefined) return { groups };
+  let outermost = group;
+  if (lookup === undefined) return { groups, outermost };
   const { namespace } = group.metadata;
   let parent = group.spec.parentCompositePodGroupName;
   while (parent !== undefined && groups.length < maxDepth) {
     const composite = lookup.composite(namespace, parent);
-    if (composite === undefined) return { groups, missing: parent };
+    if (composite === undefined) return { groups, outermost, missing: parent };
     groups.push(composite);
+    outermost = composite;
     parent = composite.spec.parentCompositePodGroupName;
   }
-  return { groups };
+  return { groups, outermost };
 }
 
 /** The group with all in it, without pods; those in one by name. Throws where a group is in itself. */

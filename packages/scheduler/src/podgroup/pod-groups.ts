@@ -68,7 +68,12 @@ export class PodGroups {
   rootOf(pod: Pod): GroupNode | undefined {
     const ancestry = this.ancestryOf(pod);
     if (ancestry === undefined || ancestry.missing !== undefined) return undefined;
-    return treeOf(ancestry.groups.at(-1)!, this.#composites);
+    return this.treeOf(ancestry.outermost);
+  }
+
+  /** The group with all that is in it; without the pods. Throws where a group is in itself. */
+  treeOf(group: PodGroup | CompositePodGroup): GroupNode {
+    return treeOf(group, this.#composites);
   }
 
   /** The same; undefined also where a group is in itself. */
@@ -88,13 +93,13 @@ export class PodGroups {
     const find = type === "podgroup" ? this.#find : this.#composites?.composite;
     const group = find?.(namespace, name);
     if (group === undefined) return undefined;
-    const { groups, missing } = ancestryOf(group, this.#composites);
-    return missing === undefined ? groups.at(-1)!.metadata.uid : undefined;
+    const { outermost, missing } = ancestryOf(group, this.#composites);
+    return missing === undefined ? outermost.metadata.uid : undefined;
   }
 
   /** All pods of a group and of those in it that are on a node, or will be. */
   placedIn(group: PodGroup | CompositePodGroup): readonly Pod[] {
-    return leavesOf(treeOf(group, this.#composites)).flatMap(({ object }) => this.placed(object));
+    return leavesOf(this.treeOf(group)).flatMap(({ object }) => this.placed(object));
   }
 
   /** The same groups, with those of the pods that belong to them. */
@@ -119,7 +124,7 @@ export class PodGroups {
    * Upstream: framework/preemption/util.go, GetPodPriority.
    */
   priorityOf(pod: Pod): number {
-    const group = this.ancestryOf(pod)?.groups.at(-1);
+    const group = this.ancestryOf(pod)?.outermost;
     return group === undefined ? priorityOf(pod) : (group.spec.priority ?? 0);
   }
 

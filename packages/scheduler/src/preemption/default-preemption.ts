@@ -104,7 +104,7 @@ export function defaultPreemption(options: DefaultPreemptionOptions): Plugin {
   return {
     name,
     preEnqueue(pod) {
-      const group = groups?.ancestryOf(pod)?.groups.at(-1);
+      const group = groups?.ancestryOf(pod)?.outermost;
       const { uid } = (group ?? pod).metadata;
       if (!executor.isPreempting(uid)) return undefined;
       return `waiting for the preemption for this pod${group ? " group" : ""} to be finished`;

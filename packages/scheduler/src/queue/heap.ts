@@ -37,13 +37,13 @@ export class Heap<T> {
   delete(item: T): boolean {
     const place = this.#places.get(item);
     if (place === undefined) return false;
+    const last = this.#items.length - 1;
+    this.#swap(place, last);
+    this.#items.pop();
     this.#places.delete(item);
-    const last = this.#items.pop()!;
-    if (place === this.#items.length) return true;
-    this.#items[place] = last;
-    this.#places.set(last, place);
+    if (place === last) return true;
     this.#up(place);
-    this.#down(this.#places.get(last)!);
+    this.#down(place);
     return true;
   }
 

@@ -122,7 +122,9 @@ export class ClaimBinding {
     const began = now();
     let status: WaitStatus = "success";
     try {
-      for (const claim of stored) await this.#settled(claim, began + bindingTimeout, bindingTimeout);
+      const settled = claims.settled.bind(claims);
+      for (const claim of stored)
+        await this.#awaitClaim(claim, settled, began + bindingTimeout, bindingTimeout);
     } catch (error) {
       status = error instanceof WaitError ? error.status : "error";
       throw error;
@@ -131,17 +133,21 @@ export class ClaimBinding {
     }
   }
 
-  async #settled(claim: Claim, latest: number, bindingTimeout: number): Promise<void> {
-    const { claims } = this.#options;
+  async #awaitClaim(
+    claim: Claim,
+    settled: NonNullable<ClaimStore["settled"]>,
+    latest: number,
+    bindingTimeout: number,
+  ): Promise<void> {
     const isDecided = (one: Claim): boolean =>
       one.status?.allocation === undefined || bindingState(one).type !== "waiting";
     const deadline = Math.min(latest, bindingDeadline(claim, bindingTimeout) ?? latest);
-    const settled = isDecided(claim) ? claim : await claims.settled!(claim, isDecided, deadline);
+    const newest = isDecided(claim) ? claim : await settled(claim, isDecided, deadline);
     const { namespace, name } = claim.metadata;
-    if (settled === undefined) throw new WaitError("error", `resourceclaim "${name}" not found`);
-    if (settled.status?.allocation === undefined)
+    if (newest === undefined) throw new WaitError("error", `resourceclaim "${name}" not found`);
+    if (newest.status?.allocation === undefined)
       throw new WaitError("error", `claim ${namespace}/${name} got deallocated elsewhere in the meantime`);
-    const state = bindingState(settled);
+    const state = bindingState(newest);
     if (state.type === "failed") throw new WaitError("failure", state.message);
     if (state.type === "waiting") throw new WaitError("timeout", `device binding timeout: claim=${name}`);
   }

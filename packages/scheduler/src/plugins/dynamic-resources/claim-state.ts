@@ -97,13 +97,11 @@ export function groupClaims(state: CycleState): GroupClaimState | undefined {
   return shared;
 }
 
-/**
- * The node, if any, that alone can use the devices that claims have; undefined if that is not known of any.
- */
-export function nodesOfDevices(claims: readonly PodClaim[]): ReadonlySet<string> | undefined {
+/** The node, if any, that alone can use the allocated devices; undefined if that is not known of any. */
+export function nodesOfDevices(allocations: readonly AllocationResult[]): ReadonlySet<string> | undefined {
   let nodes: ReadonlySet<string> | undefined;
-  for (const entry of claims) {
-    const node = onlyNode(allocationOf(entry)!);
+  for (const allocation of allocations) {
+    const node = onlyNode(allocation);
     if (node !== undefined) nodes = nodes === undefined || nodes.has(node) ? new Set([node]) : new Set();
   }
   return nodes;

@@ -21,10 +21,14 @@ export function isStored({ status }: ResourceClaim, { consumer, allocation }: Cl
   return allocation === undefined || sameDevices(status.allocation, allocation);
 }
 
-/** A copy of the claim that is reserved. */
-export function withReservation(claim: ResourceClaim, reservation: ClaimReservation): ResourceClaim {
+/** A copy of the claim that is reserved. Throws if neither the claim nor the reservation has devices. */
+export function withReservation(
+  claim: ResourceClaim,
+  reservation: ClaimReservation,
+): ResourceClaim & Required<Pick<ResourceClaim, "status">> {
   const { consumer, allocationTimestamp } = reservation;
-  const allocation = (claim.status?.allocation ?? reservation.allocation)!;
+  const allocation = claim.status?.allocation ?? reservation.allocation;
+  if (allocation === undefined) throw new Error(`claim ${claim.metadata.name} is reserved without devices`);
   const status = {
     ...claim.status,
     allocation: { ...(allocationTimestamp !== undefined && { allocationTimestamp }), ...allocation },

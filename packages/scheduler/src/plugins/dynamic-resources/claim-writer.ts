@@ -5,7 +5,7 @@ import {
   type NodeAllocatableResourceClaimStatus,
   Pod,
 } from "@dray/api/core/v1";
-import { type ResourceClaim as Claim, ResourceClaim } from "@dray/api/resource/v1";
+import { type AllocationResult, type ResourceClaim as Claim, ResourceClaim } from "@dray/api/resource/v1";
 import { type Client, type Clock, hasReached, type Informer } from "@dray/client";
 import type { RetryUnanswered } from "../../framework/retry-unanswered.ts";
 import { type ClaimReservation, type ClaimStore, isStored, withReservation } from "./claim-store.ts";
@@ -34,6 +34,9 @@ export const claimsByDevice = (claim: Claim): readonly string[] => exclusiveDevi
 const isNewer = (a: Claim, b: Claim): boolean =>
   BigInt(a.metadata.resourceVersion) > BigInt(b.metadata.resourceVersion);
 
+const hasSameDevices = ({ status }: Claim, allocation: AllocationResult): boolean =>
+  status?.allocation !== undefined && sameDevices(status.allocation, allocation);
+
 /** The claims of an API server. Concurrent writes are never overwritten. */
 export class ClaimWriter implements ClaimStore {
   readonly #options: ClaimWriterOptions;
@@ -59,7 +62,7 @@ export class ClaimWriter implements ClaimStore {
   /** Takes note of a claim that the server answered, before the watch brings it. */
   #learn(claim: Claim): void {
     const { namespace, name, uid } = claim.metadata;
-    const cached = this.#options.claims.get({ namespace: namespace!, name });
+    const cached = this.#options.claims.get({ namespace, name });
     if (cached?.metadata.uid !== uid || !isNewer(claim, cached)) return;
     this.#ahead.set(uid, claim);
     this.#options.learned(claim);
@@ -81,13 +84,11 @@ export class ClaimWriter implements ClaimStore {
       if (isStored(claim, reservation)) return claim;
       if (claim.metadata.deletionTimestamp !== undefined)
         throw new Error(`${title} got deleted in the meantime`);
-      const isAllocated = claim.status?.allocation !== undefined;
-      if (allocation === undefined && !isAllocated)
+      const current = claim.status?.allocation;
+      if (allocation === undefined && current === undefined)
         throw new Error(`${title} got deallocated elsewhere in the meantime`);
       // The node was chosen for the devices that it had.
-      if (allocation === undefined && !sameDevices(known.status!.allocation!, claim.status!.allocation!))
-        throw new Error(`${title} got allocated elsewhere in the meantime`);
-      if (allocation !== undefined && isAllocated)
+      if (current !== undefined && (allocation !== undefined || !hasSameDevices(known, current)))
         throw new Error(`${title} got allocated elsewhere in the meantime`);
       let doing = `add finalizer to ${title}`;
       try {
@@ -181,13 +182,11 @@ export class ClaimWriter implements ClaimStore {
     await this.cached(stored);
     const { claims } = this.#options;
     const { namespace, name, uid } = stored.metadata;
-    const current = claims.get({ namespace: namespace!, name });
+    const current = claims.get({ namespace, name });
     const allocation = current?.metadata.uid === uid ? current.status?.allocation : undefined;
     if (current === undefined || allocation === undefined)
       throw new Error(`claim ${namespace}/${name} got deallocated elsewhere in the meantime`);
-    const isOurs =
-      stored.status?.allocation !== undefined && sameDevices(allocation, stored.status.allocation);
-    if (!isOurs || !isReservedFor(current, consumer))
+    if (!hasSameDevices(stored, allocation) || !isReservedFor(current, consumer))
       throw new Error(`claim ${namespace}/${name} was given to others in the meantime`);
     const conflict = this.#conflict(current);
     if (conflict === undefined) return;
@@ -219,7 +218,7 @@ export class ClaimWriter implements ClaimStore {
   ): Promise<Claim | undefined> {
     const { claims, clock } = this.#options;
     const current = (): Claim | undefined => {
-      const claim = claims.get({ namespace: metadata.namespace!, name: metadata.name });
+      const claim = claims.get({ namespace: metadata.namespace, name: metadata.name });
       return claim?.metadata.uid === metadata.uid ? claim : undefined;
     };
     let over = false;

@@ -40,15 +40,20 @@ function isExtended(resource: string): boolean {
 }
 
 /**
- * Reports whether devices serve the resource where a node has none of its own: what a device plugin offers
+ * The class whose devices serve the resource where a node has none of its own: what a device plugin offers
  * comes first.
  */
-export function isServedByDevices(
+function servingClass(
   resource: string,
   allocatable: number,
   extendedClass: ExtendedClass | undefined,
-): boolean {
-  return allocatable === 0 && isExtended(resource) && extendedClass?.(resource) !== undefined;
+): DeviceClass | undefined {
+  return allocatable === 0 && isExtended(resource) ? extendedClass?.(resource) : undefined;
+}
+
+/** Reports whether devices serve the resource of the node. */
+export function isServedByDevices(...asked: Parameters<typeof servingClass>): boolean {
+  return servingClass(...asked) !== undefined;
 }
 
 /** Extended resources that the pod asks for and that have a class; undefined without any. */
@@ -66,9 +71,11 @@ export function servedResources(
   extendedClass: ExtendedClass | undefined,
 ): Map<string, DeviceClass> {
   const served = new Map<string, DeviceClass>();
-  for (const [resource, amount] of requestsOf(pod))
-    if (amount !== 0 && isServedByDevices(resource, allocatable.get(resource) ?? 0, extendedClass))
-      served.set(resource, extendedClass!(resource)!);
+  for (const [resource, amount] of requestsOf(pod)) {
+    if (amount === 0) continue;
+    const deviceClass = servingClass(resource, allocatable.get(resource) ?? 0, extendedClass);
+    if (deviceClass !== undefined) served.set(resource, deviceClass);
+  }
   return served;
 }
 
@@ -190,7 +197,7 @@ export function extendedRequests(pod: Pod, resources: ReadonlyMap<string, Device
     if (largest !== undefined) made.push(largest);
     for (const { container, reused, missing } of used) {
       for (const request of reused) mappings.push(mapping(container, request));
-      if (missing !== undefined) mappings.push(mapping(container, largest!));
+      if (missing !== undefined && largest !== undefined) mappings.push(mapping(container, largest));
     }
     for (const { name, count } of made)
       requests.push({

@@ -38,10 +38,8 @@ export class MemoryClaims implements ClaimStore {
   async store(claim: ResourceClaim, reservation: ClaimReservation): Promise<ResourceClaim> {
     if (isStored(claim, reservation)) return claim;
     // Devices are ready at once, and equal questions get equal results.
-    return this.#setStatus(
-      claim,
-      withReservation(claim, { ...reservation, allocationTimestamp: undefined }).status!,
-    );
+    const { status } = withReservation(claim, { ...reservation, allocationTimestamp: undefined });
+    return this.#setStatus(claim, status);
   }
 
   extended(pod: Pod): ResourceClaim | undefined {

@@ -138,7 +138,8 @@ export class DynamicResources implements Plugin {
     };
     state.set(name, own);
     shared?.pods.set(pod.metadata.uid, own);
-    const first = open.length === 0 && !hasExtended ? nodesOfDevices(podClaims) : undefined;
+    const allocations = podClaims.flatMap((entry) => allocationOf(entry) ?? []);
+    const first = open.length === 0 && !hasExtended ? nodesOfDevices(allocations) : undefined;
     return { type: "continue", ...(first && { first }) };
   }
 
@@ -156,6 +157,7 @@ export class DynamicResources implements Plugin {
   }
 
   filter(state: CycleState, pod: Pod, info: NodeInfo): Rejection | undefined {
+    // PreFilter skips a pod without claims, and sets the state of any other.
     const own = stateOf(state)!;
     // Deleted after all nodes were rejected; then the pod is tried again.
     if (own.leftover !== undefined) return reject("cannot schedule extended resource claim");

@@ -48,8 +48,9 @@ export class PodCounter {
 
   #of(key: string, nodes: number): Map<NodeInfo, Count> {
     let counts = this.#counts.get(key);
+    const [oldest] = this.#counts.keys();
     if (counts !== undefined) this.#counts.delete(key);
-    else if (this.#counts.size >= maxTests) this.#counts.delete(this.#counts.keys().next().value!);
+    else if (oldest !== undefined && this.#counts.size >= maxTests) this.#counts.delete(oldest);
     // Many of the nodes are gone.
     if (counts === undefined || counts.size > 2 * nodes) counts = new Map();
     this.#counts.set(key, counts);

@@ -55,10 +55,9 @@ export function nodeResourcesFit(
   }
 
   function needsOf(pod: Pod): readonly Need[] {
-    const requests = requestsOf(pod);
-    const resources = [...first.filter((each) => requests.has(each)), ...requests.keys()];
-    return [...new Set(resources)].flatMap((resource) => {
-      const amount = requests.get(resource)!;
+    const requests = [...requestsOf(pod)];
+    const leading = first.flatMap((each) => requests.filter(([resource]) => resource === each));
+    return [...new Map([...leading, ...requests])].flatMap(([resource, amount]) => {
       if (amount === 0 || resource === "pods" || isIgnored(resource)) return [];
       return [{ resource, amount, reason: `Insufficient ${resource}` }];
     });

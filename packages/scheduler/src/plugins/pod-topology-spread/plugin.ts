@@ -96,10 +96,11 @@ export function podTopologySpread(args: PluginArgs["PodTopologySpread"], workloa
   function change(state: CycleState, pod: Pod, other: Pod, { node }: NodeInfo, sign: 1 | -1): void {
     const { domains, constraints, included } = state.get(name) as State;
     if (other.metadata.namespace !== pod.metadata.namespace || !hasKeys(node, constraints)) return;
+    const { labels = {} } = node.metadata;
     for (const each of domains) {
       const { constraint } = each;
       if (!constraint.selector.matches(other.metadata.labels) || !included(constraint, node)) continue;
-      each.add(node.metadata.labels![constraint.topologyKey]!, sign);
+      each.add(labels[constraint.topologyKey]!, sign);
     }
   }
 
@@ -163,10 +164,10 @@ function countDomains(
     for (const info of nodes) {
       const { node } = info;
       if (!hasKeys(node, constraints)) continue;
+      const { labels: nodeLabels = {} } = node.metadata;
       domains.forEach((each, i) => {
         const { constraint } = each;
-        if (included(constraint, node))
-          each.add(node.metadata.labels![constraint.topologyKey]!, counts[i]!(info));
+        if (included(constraint, node)) each.add(nodeLabels[constraint.topologyKey]!, counts[i]!(info));
       });
     }
   const selfMatch = constraints.map(({ selector }) => (selector.matches(labels) ? 1 : 0));

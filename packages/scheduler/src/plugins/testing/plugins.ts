@@ -40,14 +40,18 @@ export function asking(requests: Readonly<Record<string, string>>, parts: PodPar
 
 interface NodeParts {
   readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
   readonly spec?: object;
   readonly allocatable?: Readonly<Record<string, string>>;
   readonly status?: object;
 }
 
-export function nodeOf(name: string, { labels, spec, allocatable, status }: NodeParts = {}): Node {
+export function nodeOf(
+  name: string,
+  { labels, spec, allocatable, status, ...metadata }: NodeParts = {},
+): Node {
   return partial<Node>({
-    metadata: { name, labels: { "kubernetes.io/hostname": name, ...labels } },
+    metadata: { ...metadata, name, labels: { "kubernetes.io/hostname": name, ...labels } },
     spec: { ...spec },
     status: { allocatable: { cpu: "4", memory: "8Gi", pods: "110", ...allocatable }, ...status },
   });

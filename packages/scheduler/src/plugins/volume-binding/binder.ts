@@ -69,16 +69,18 @@ export class VolumeBinder {
 
   /** Claims that are missing are left out. */
   claimsOf(pod: Pod): ClaimsOfPod {
-    const [bound, delayed, immediate]: PersistentVolumeClaim[][] = [[], [], []];
+    const bound: PersistentVolumeClaim[] = [];
+    const delayed: PersistentVolumeClaim[] = [];
+    const immediate: PersistentVolumeClaim[] = [];
     for (const { name } of podClaims(pod)) {
       const stored = this.#lookup.claim(pod.metadata.namespace, name);
       if (stored === undefined) continue;
       const claim = this.#claims.of(stored);
-      if (isFullyBound(claim)) bound!.push(claim);
-      else if (this.#waits(claim) && !claim.spec?.volumeName) delayed!.push(claim);
-      else immediate!.push(claim);
+      if (isFullyBound(claim)) bound.push(claim);
+      else if (this.#waits(claim) && !claim.spec?.volumeName) delayed.push(claim);
+      else immediate.push(claim);
     }
-    return { bound: bound!, delayed: delayed!, immediate: immediate! };
+    return { bound, delayed, immediate };
   }
 
   #waits(claim: PersistentVolumeClaim): boolean {
