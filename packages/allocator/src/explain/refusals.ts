@@ -61,6 +61,7 @@ export function staticRefusal(
       ? {
           check: "in-use" as const,
           cause: `allocated to claim ${record.state.holder}`,
+          // Its owner.
           holder: record.state.holder!,
         }
       : undefined;
@@ -183,13 +184,13 @@ export function capacityRefusal(
   }
   const short = wholeDevice ? undefined : allocating.missingCapacity(option, position);
   if (short === undefined) return undefined;
-  const { consumed } = demand.parts.find(({ key }) => key === short.key)!;
+  const { key, consumed } = short.part;
   const asked = consumed.toString();
   const left = amountText(short.left, consumed.format);
   return {
     check: "capacity",
-    cause: `capacity ${short.key}: ${asked} asked, ${left} left`,
-    capacity: { key: short.key, asked, left },
+    cause: `capacity ${key}: ${asked} asked, ${left} left`,
+    capacity: { key, asked, left },
   };
 }
 

@@ -136,7 +136,8 @@ export class CandidateIndex {
     const key = encodeJSON([expressions, adminAccess, tolerations, requirements]);
     let entry = this.#entries.get(key);
     if (entry === undefined) {
-      if (this.#entries.size >= maxEntries) this.#entries.delete(this.#entries.keys().next().value!);
+      const [oldest] = this.#entries.keys();
+      if (oldest !== undefined && this.#entries.size >= maxEntries) this.#entries.delete(oldest);
       entry = { alternative, counts: new Int16Array(0), multiNode: { devices: [], matches: false } };
       this.#entries.set(key, entry);
     }

@@ -307,6 +307,8 @@ export class Inventory {
   #pool(key: string, slices: readonly SliceRecord[]): Pool | undefined {
     const generation = slices.map((record) => record.generation).reduce((a, b) => (a > b ? a : b));
     const current = slices.filter((record) => record.generation === generation);
+    // As upstream: the slice that was seen first decides the number of slices.
+    const count = Number(current[0]!.slice.spec.pool.resourceSliceCount);
     if (this.#options.policies.sorted) {
       current.sort((a, b) => compareText(a.slice.metadata.name, b.slice.metadata.name));
     }
@@ -316,11 +318,9 @@ export class Inventory {
         other.current.length === current.length && other.current.every((record, i) => record === current[i]),
     );
     if (same !== undefined) return same.pool;
-    // As upstream: the slice that was seen first decides the number of slices.
-    const first = slices.find((record) => record.generation === generation)!;
-    const count = Number(first.slice.spec.pool.resourceSliceCount);
     let all: readonly SliceRecord[] = current;
     if (current.length !== count) {
+      // `slices` are of this pool.
       const records = [...this.#byPool.get(key)!];
       if (records.some((record) => record.generation > generation)) return undefined;
       all = records.filter(

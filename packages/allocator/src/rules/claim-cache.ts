@@ -44,7 +44,8 @@ export class ClaimCache {
     let prepared = this.#claims.get(claim);
     if (prepared === undefined) {
       prepared = prepareClaim(claim, { ...this.#options, classes: this.#classes });
-      if (this.#claims.size >= maxClaims) this.#claims.delete(this.#claims.keys().next().value!);
+      const [oldest] = this.#claims.keys();
+      if (oldest !== undefined && this.#claims.size >= maxClaims) this.#claims.delete(oldest);
       this.#claims.set(claim, prepared);
     }
     return prepared;

@@ -58,13 +58,14 @@ export class AttributeConstraint {
   #combined(attribute: DeviceAttribute): Values | undefined {
     const values = this.#values.of(attribute);
     if (values.size === 0) return undefined;
-    if (this.#added.length === 0) return values;
+    const last = this.#added.at(-1);
+    if (last === undefined) return values;
     // While list types are off, a list may come first, but equals nothing.
     if (values === unknownValue) return undefined;
     if (this.kind === "distinctAttribute") {
       return this.#added.every((other) => isDisjoint(other, values)) ? values : undefined;
     }
-    const common = intersection(this.#added.at(-1)!, values);
+    const common = intersection(last, values);
     return common.size === 0 ? undefined : common;
   }
 }

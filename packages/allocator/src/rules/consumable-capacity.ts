@@ -113,15 +113,20 @@ function consumedBy(
   fractional: boolean,
 ): Quantity {
   if (asked === undefined) return policy?.default === undefined ? whole : Quantity.parse(policy.default);
-  if (policy?.validRange?.min !== undefined) return roundUp(asked, policy.validRange, fractional);
+  const range = policy?.validRange;
+  if (range?.min !== undefined) return roundUp(asked, Quantity.parse(range.min), range, fractional);
   if (policy?.validValues === undefined) return asked;
   const values = policy.validValues.map((value) => Quantity.parse(value));
   return values.find((value) => asked.compare(value) <= 0) ?? asked;
 }
 
 /** Returns the smallest step of the range that is not less than the request. Throws NotRepresentableError. */
-function roundUp(asked: Quantity, range: CapacityRequestPolicyRange, fractional: boolean): Quantity {
-  const min = Quantity.parse(range.min!);
+function roundUp(
+  asked: Quantity,
+  min: Quantity,
+  range: CapacityRequestPolicyRange,
+  fractional: boolean,
+): Quantity {
   if (asked.compare(min) < 0) return min;
   if (range.step === undefined) return asked;
   const step = Quantity.parse(range.step);

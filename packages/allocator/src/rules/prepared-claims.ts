@@ -102,16 +102,15 @@ function prepareRequest(request: DeviceRequest, claim: string, preparation: Prep
     const sub = subrequests.find(({ capacity }) => capacity !== undefined);
     if (sub !== undefined) return failed(`claim ${claim}, subrequest ${sub.name}: ${disabled}`);
   }
-  if (!list && request.exactly === undefined) {
+  const prepared = (
+    body: ExactDeviceRequest | DeviceSubRequest,
+    subrequest: string | undefined,
+  ): Alternative | Fault => prepareAlternative(body, name, subrequest, claim, preparation);
+  if (list) return { name, alternatives: subrequests.map((sub) => prepared(sub, sub.name)), list };
+  if (request.exactly === undefined) {
     return failed(`claim ${claim}, request ${name}: missing device class name (unsupported request type?)`);
   }
-  const bodies = list
-    ? subrequests.map((sub) => ({ body: sub, subrequest: sub.name }))
-    : [{ body: request.exactly!, subrequest: undefined }];
-  const alternatives = bodies.map(({ body, subrequest }) =>
-    prepareAlternative(body, name, subrequest, claim, preparation),
-  );
-  return { name, alternatives, list };
+  return { name, alternatives: [prepared(request.exactly, undefined)], list };
 }
 
 function prepareAlternative(

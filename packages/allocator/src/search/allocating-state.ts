@@ -3,6 +3,7 @@ import { AllocationError } from "../devices/allocation-error.ts";
 import type { DeviceState } from "../devices/device-state.ts";
 import type { Check } from "../rules/check.ts";
 import { admitsGroups, joinGroups, type OpenGroups } from "../rules/compatibility-groups.ts";
+import type { CapacityPart } from "../rules/consumable-capacity.ts";
 import type { CounterConsumption, SharedCounters } from "../rules/shared-counters.ts";
 import { untolerated } from "../rules/taints.ts";
 import type { Option, Problem } from "./problem.ts";
@@ -105,15 +106,15 @@ export class AllocatingState {
   missingCapacity(
     option: Option,
     position: number,
-  ): { readonly key: string; readonly left: bigint } | undefined {
+  ): { readonly part: CapacityPart; readonly left: bigint } | undefined {
     if (!this.#problem.features.consumableCapacity) return undefined;
     const demand = this.#problem.demand(option, position);
     if (demand.type !== "consumes") return undefined;
     const { consumed } = this.allocated(position);
     const own = this.#shares[position]?.amounts;
-    for (const { key, amount, value } of demand.parts) {
-      const left = value - (consumed?.get(key) ?? 0n) - (own?.get(key) ?? 0n);
-      if (amount > left) return { key, left };
+    for (const part of demand.parts) {
+      const left = part.value - (consumed?.get(part.key) ?? 0n) - (own?.get(part.key) ?? 0n);
+      if (part.amount > left) return { part, left };
     }
     return undefined;
   }
@@ -224,6 +225,7 @@ export class AllocatingState {
     }
     const demand = this.#problem.demand(option, position);
     if (demand.type !== "consumes") return;
+    // `#addShare` has set the same amounts.
     for (const { key, amount } of demand.parts) shares.amounts.set(key, shares.amounts.get(key)! - amount);
   }
 
@@ -242,9 +244,14 @@ export class AllocatingState {
     return allocating;
   }
 
+  /** Only for a device that consumes counters: its pool has them, or would be invalid. */
+  #countersOf(position: number): SharedCounters {
+    return this.#problem.view.poolOf[position]!.counters!;
+  }
+
   /** Returns the check that fails, without a change. */
   #consumeCounters(position: number): Check | undefined {
-    const counters = this.#problem.view.poolOf[position]!.counters!;
+    const counters = this.#countersOf(position);
     const allocating = this.#allocatingCounters(counters);
     const consumption = counters.consumption(this.#problem.devices[position]!);
     if (this.#problem.features.compatibilityGroups && !this.#joinGroups(counters, allocating, consumption)) {
@@ -267,8 +274,8 @@ export class AllocatingState {
   }
 
   #releaseCounters(position: number): void {
-    const counters = this.#problem.view.poolOf[position]!.counters!;
-    const allocating = this.#counters.get(counters)!;
+    const counters = this.#countersOf(position);
+    const allocating = this.#allocatingCounters(counters);
     const consumption = counters.consumption(this.#problem.devices[position]!);
     consumption.counters.forEach((counter, i) => {
       allocating.consumed[counter]! -= consumption.amounts[i]!;
@@ -296,6 +303,7 @@ export class AllocatingState {
     return true;
   }
 
+  /** Undoes the last `#joinGroups`, which has pushed the groups before it. */
   #leaveGroups(): void {
     for (const { counters, set, open } of this.#groupsBefore.pop()!.toReversed()) {
       if (open === undefined) counters.groups.delete(set);

@@ -37,7 +37,7 @@ export function findInfeasible(
     for (const claim of problem.claims) {
       for (const { options } of claim.requests) {
         for (const option of options)
-          if (!hasEnough(problem, option, candidates, allocating)) candidates.get(option)!.clear();
+          if (!hasEnough(problem, option, candidates, allocating)) remaining(candidates, option).clear();
         if (options.every((option) => !isPossible(option, candidates))) return true;
       }
       for (const constraint of claim.constraints)
@@ -54,6 +54,9 @@ export function findInfeasible(
   );
 }
 
+/** The devices that an option may still get; `candidates` has all options of the problem. */
+const remaining = (candidates: CandidateDevices, option: Option): Set<number> => candidates.get(option)!;
+
 const total = (candidates: CandidateDevices): number => {
   let sum = 0;
   for (const positions of candidates.values()) sum += positions.size;
@@ -62,7 +65,7 @@ const total = (candidates: CandidateDevices): number => {
 
 /** Reports whether an option may still be chosen. */
 const isPossible = (option: Option, candidates: CandidateDevices): boolean =>
-  option.count === 0 ? option.all === undefined : candidates.get(option)!.size > 0;
+  option.count === 0 ? option.all === undefined : remaining(candidates, option).size > 0;
 
 function candidatesOf(problem: Problem, option: Option, allocating: AllocatingState): Set<number> {
   const found = new Set<number>();
@@ -86,7 +89,7 @@ function hasEnough(
   candidates: CandidateDevices,
   allocating: AllocatingState,
 ): boolean {
-  const positions = candidates.get(option)!;
+  const positions = remaining(candidates, option);
   if (option.all !== undefined) return option.all.length > 0 && option.all.every((p) => positions.has(p));
   if (positions.size < option.count) return false;
   return maxCountByCounters(problem, option, positions, allocating) >= option.count;
@@ -174,7 +177,7 @@ function isSatisfiable(
     for (const { options } of claim.requests) {
       for (const option of options) {
         if (!option.constraints.includes(constraint)) continue;
-        const positions = candidates.get(option)!;
+        const positions = remaining(candidates, option);
         for (const position of positions) if (!isWanted(option, position)) positions.delete(position);
       }
     }
@@ -186,7 +189,9 @@ function isSatisfiable(
     // Each device needs a value of its own.
     const slots = requests.flatMap((options) => {
       const own = new Set(
-        options.flatMap((option) => [...candidates.get(option)!].flatMap((p) => [...values(option, p)])),
+        options.flatMap((option) =>
+          [...remaining(candidates, option)].flatMap((p) => [...values(option, p)]),
+        ),
       );
       return new Array<ReadonlySet<string>>(minCount(options)).fill(own);
     });
@@ -212,7 +217,7 @@ function commonValues(
   const indexes = new Map<string, Map<string, Set<number>>>();
   const byOption = new Map<Option, ReadonlyMap<string, ReadonlySet<number>>>();
   for (const option of requests.flat()) {
-    const positions = candidates.get(option)!;
+    const positions = remaining(candidates, option);
     const { derived } = option.alternative;
     const key = JSON.stringify([...(derived ?? []), ...positions]);
     let byValue = indexes.get(key);
@@ -230,12 +235,13 @@ function commonValues(
     byOption.set(option, byValue);
   }
   // Devices that requests need for themselves, whatever their values.
-  const minDevices = slotsOf(problem, requests, (option) => candidates.get(option)!).length;
+  const minDevices = slotsOf(problem, requests, (option) => remaining(candidates, option)).length;
   const maps = [...indexes.values()];
   const common = new Set<string>();
   for (const value of new Set(maps.flatMap((byValue) => [...byValue.keys()]))) {
     const maxDevices = maps.reduce((sum, byValue) => sum + (byValue.get(value)?.size ?? 0), 0);
     if (maxDevices < minDevices) continue;
+    // The options of all requests are in it.
     const withValue = (option: Option) => byOption.get(option)!.get(value) ?? noPositions;
     if (!requests.every((options) => options.some((option) => withValue(option).size >= option.count)))
       continue;
@@ -269,5 +275,5 @@ function canServeAll(problem: Problem, candidates: CandidateDevices): boolean {
   const requests = problem.claims.flatMap((claim) =>
     claim.requests.map(({ options }) => options.filter((option) => isPossible(option, candidates))),
   );
-  return hasPerfectMatching(slotsOf(problem, requests, (option) => candidates.get(option)!));
+  return hasPerfectMatching(slotsOf(problem, requests, (option) => remaining(candidates, option)));
 }

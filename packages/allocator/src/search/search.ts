@@ -144,13 +144,13 @@ export class Search {
   #open(level: Level): void {
     this.#levels.push(level);
     if (this.#equivalence !== undefined) {
-      level.key = this.#keyOf(level);
+      level.key = this.#keyOf(level, this.#equivalence);
       const reason = this.#deadStates.get(level.key);
       if (reason === "failed") this.#close(level, "failed");
-      else if (reason === "exceeded") this.#exceed(true);
+      else if (reason === "exceeded") this.#exceed(level, true);
       if (reason !== undefined) return;
     }
-    if (level.index === 0 && !this.#fitsLimit(level)) this.#exceed(false);
+    if (level.index === 0 && !this.#fitsLimit(level)) this.#exceed(level, false);
   }
 
   /** Closes the last level, which has no solution. */
@@ -184,10 +184,10 @@ export class Search {
    *
    * Upstream: errAllocationResultMaxSizeExceeded.
    */
-  #exceed(all: boolean): void {
+  #exceed(last: Level, all: boolean): void {
+    let level = last;
     let hopeless = all;
     for (;;) {
-      const level = this.#levels.at(-1)!;
       if (level.picked !== unpicked) this.#giveUp(level);
       const list = this.#claim(level).requests[level.request]!.list && level.index === 0;
       if (list && !hopeless) {
@@ -202,7 +202,8 @@ export class Search {
       const before = this.#levels.at(-1);
       this.#impossible = before === undefined;
       // Other devices for an earlier claim may leave more to this one.
-      if (before?.claim !== level.claim) return;
+      if (before === undefined || before.claim !== level.claim) return;
+      level = before;
     }
   }
 
@@ -222,7 +223,7 @@ export class Search {
   #markFailed(level: Level, position: number): void {
     if (this.#equivalence === undefined) return;
     level.failedKinds ??= new Set();
-    level.failedKinds.add(this.#kindOf(position));
+    level.failedKinds.add(this.#kindOf(position, this.#equivalence));
   }
 
   /**
@@ -243,7 +244,8 @@ export class Search {
       level.picked = noDevice;
       return true;
     }
-    const usable = this.#equivalence?.usable(option);
+    const equivalence = this.#equivalence;
+    const usable = equivalence?.usable(option);
     while (level.cursor < this.#problem.devices.length) {
       const position = level.cursor++;
       if (usable !== undefined && usable[position] === 0) continue;
@@ -252,7 +254,7 @@ export class Search {
         continue;
       }
       if (!this.#problem.isSelectable(option, position)) continue;
-      if (level.failedKinds?.has(this.#kindOf(position)) === true) continue;
+      if (equivalence !== undefined && level.failedKinds?.has(this.#kindOf(position, equivalence))) continue;
       if (!this.#hasCapacity(option, position)) continue;
       if (this.#allocate(level, option, position, false)) return true;
       this.#markFailed(level, position);
@@ -295,15 +297,16 @@ export class Search {
   }
 
   /** Returns the same text for devices that are interchangeable in this state of the search. */
-  #kindOf(position: number): string {
-    return this.#equivalence!.kinds[position]! + this.#allocating.stateOf(position);
+  #kindOf(position: number, { kinds }: Equivalence): string {
+    return kinds[position]! + this.#allocating.stateOf(position);
   }
 
   /** Returns the state on which the result of a new level depends. */
-  #keyOf({ claim, request, index, option, cursor }: Level): string {
+  #keyOf({ claim, request, index, option, cursor }: Level, equivalence: Equivalence): string {
     // Depending on a correction, admin access consumes no counters.
     const kinds = this.#picks(this.#levels).map(
-      ({ option, position }) => `${option.alternative.adminAccess ? "+" : ""}${this.#kindOf(position)}`,
+      ({ option, position }) =>
+        `${option.alternative.adminAccess ? "+" : ""}${this.#kindOf(position, equivalence)}`,
     );
     const values = this.#problem.claims[claim]!.constraints.map(({ state }) => state);
     return JSON.stringify([
