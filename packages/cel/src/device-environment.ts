@@ -136,7 +136,8 @@ function cached<T>(cache: Map<string, T>, key: string, make: () => T): T {
   if (value === undefined) value = make();
   else cache.delete(key);
   cache.set(key, value);
-  if (cache.size > maxCompilations) cache.delete(cache.keys().next().value!);
+  const [oldest] = cache.keys();
+  if (oldest !== undefined && cache.size > maxCompilations) cache.delete(oldest);
   return value;
 }
 

@@ -103,8 +103,7 @@ export class Unifier {
   }
 
   #restore(start: number): void {
-    while (this.#undo.length > start) {
-      const { param, before } = this.#undo.pop()!;
+    for (const { param, before } of this.#undo.splice(start).reverse()) {
       if (before === undefined) this.#substitutions.delete(param);
       else this.#substitutions.set(param, before);
     }

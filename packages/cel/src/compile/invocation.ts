@@ -100,6 +100,7 @@ function dispatch(
 }
 
 function guarded(overload: Overload): Attempt {
+  // The overloads of a function without a singleton have one each.
   const invoke = overload.invoke!;
   if (overload.unguarded === true) return invoke;
   const [first, second, ...others] = overload.args.map(guardOf);

@@ -222,12 +222,13 @@ class Lowering {
     }
     if (init.kind !== "constant") throw new ProgramError("a loop starts from a constant");
     const first = this.slots++;
-    const second = expr.variable2 === undefined ? undefined : this.slots++;
+    const { variable2 } = expr;
+    const second = variable2 === undefined ? undefined : this.slots++;
     this.#scopes.push({ name: expr.accumulator, node: { kind: "local", slot } });
     const outer = this.#scopes.length;
     this.#scopes.push({ name: expr.variable, node: { kind: "local", slot: first } });
-    if (second !== undefined) {
-      this.#scopes.push({ name: expr.variable2!, node: { kind: "local", slot: second } });
+    if (variable2 !== undefined && second !== undefined) {
+      this.#scopes.push({ name: variable2, node: { kind: "local", slot: second } });
     }
     const condition = this.lower(expr.condition);
     const step = collecting(this.lower(expr.step), slot);

@@ -38,8 +38,10 @@ class Reader {
 
   names(field: string): Reads["attributes"] {
     if (this.fields.has(field)) return "all";
-    const keys = [...this.#names.keys()].filter((key) => key.startsWith(`${field}\n`)).sort();
-    return keys.map((key) => this.#names.get(key)!);
+    return [...this.#names]
+      .filter(([key]) => key.startsWith(`${field}\n`))
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([, name]) => name);
   }
 
   visit(node: Node): void {

@@ -135,6 +135,7 @@ export function notIterable(value: Value, two: boolean): CelError {
 
 /** The second variable of a loop with two variables. */
 export function elementAt(range: Value, items: readonly Value[], i: number): Value {
+  // The items of a map are its keys.
   return range instanceof MapValue ? range.find(items[i]!)! : items[i]!;
 }
 
@@ -170,8 +171,8 @@ export function insert(map: Value, key: Value, value: Value | undefined): Value 
   if (!(key instanceof MapValue)) {
     return new CelError(`no such overload: cel.@mapInsert(map, ${typeName(key)})`);
   }
-  for (const name of key.keys()) {
-    const result = insertOne(grown, name, key.find(name)!);
+  for (const [name, inner] of key.entries()) {
+    const result = insertOne(grown, name, inner);
     if (result instanceof CelError) return result;
   }
   return grown;
@@ -223,7 +224,7 @@ export function pushOptional(list: Value[], value: Value): CelError | undefined 
 function shown(value: Value): string {
   if (Array.isArray(value)) return `[${value.map(shown).join(", ")}]`;
   if (value instanceof LiteralMap) {
-    return `{${[...value.keys()].map((key) => `${shown(key)}: ${shown(value.find(key)!)}`).join(", ")}}`;
+    return `{${[...value.entries()].map(([key, inner]) => `${shown(key)}: ${shown(inner)}`).join(", ")}}`;
   }
   if (value instanceof Uint) return String(value.value);
   return typeof value === "object" ? typeName(value) : String(value);

@@ -200,12 +200,11 @@ class CostEstimator {
     if (name === "dyn" && first !== undefined) {
       return { cost: plus(1n, first.cost), size: first.size, entries: first.entries };
     }
-    if (name === "_?_:_") {
-      const [condition, yes, no] = [first!, second!, third!];
+    if (name === "_?_:_" && first !== undefined && second !== undefined && third !== undefined) {
       return {
-        cost: plus(condition.cost, larger(yes.cost, no.cost)),
-        size: unionSize(yes.size ?? anySize, no.size ?? anySize),
-        entries: unionEntries(yes.entries, no.entries),
+        cost: plus(first.cost, larger(second.cost, third.cost)),
+        size: unionSize(second.size ?? anySize, third.size ?? anySize),
+        entries: unionEntries(second.entries, third.entries),
       };
     }
     const known = args.map((arg, i) => this.#operand(operands[i]!, arg));

@@ -32,8 +32,9 @@ export interface DomainAccess {
 /** The expression as the entry of a domain: `device.attributes["gpu.example.com"]`. */
 export function domainAccess(checked: CheckedExpression, expr: Expr): DomainAccess | undefined {
   const entry = member(expr);
-  const map = entry === undefined ? undefined : domainMap(checked, entry.operand);
-  return map === undefined ? undefined : { map, domain: entry!.key };
+  if (entry === undefined) return undefined;
+  const map = domainMap(checked, entry.operand);
+  return map === undefined ? undefined : { map, domain: entry.key };
 }
 
 const identifier = /^[A-Za-z_]\w*$/;

@@ -135,14 +135,15 @@ class CheckerHints {
     const type = receiver === undefined ? undefined : this.#checked.typeOf(receiver)?.name;
     if (name === "sign" && type === "kubernetes.Quantity")
       return "`sign` is a function, not a method: write `sign(x)`";
-    const argumentType = argument === undefined ? undefined : this.#checked.typeOf(argument);
+    if (argument === undefined) return undefined;
+    const argumentType = this.#checked.typeOf(argument);
     if (!methods.has(name) || argumentType === undefined || !primitives.has(argumentType.kind))
       return undefined;
     const make =
       type === "kubernetes.Semver" ? "semver" : type === "kubernetes.Quantity" ? "quantity" : undefined;
     if (make === undefined) return undefined;
     const value = literalText(argument, argumentType);
-    return `\`${name}\` takes a ${make}: write \`${make}(${value === undefined ? text(argument!) : JSON.stringify(value)})\``;
+    return `\`${name}\` takes a ${make}: write \`${make}(${value === undefined ? text(argument) : JSON.stringify(value)})\``;
   }
 }
 

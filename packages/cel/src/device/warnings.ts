@@ -1,6 +1,6 @@
 import type { CheckedExpression } from "../check/checked-expression.ts";
 import type { Call, Expr } from "../syntax/ast.ts";
-import { attributePath, domainAccess, domainMap, member, text } from "./device-paths.ts";
+import { attributePath, type DomainMapName, domainAccess, domainMap, member, text } from "./device-paths.ts";
 import { isSimilar } from "./similar-names.ts";
 
 /**
@@ -14,10 +14,10 @@ export function selectorWarnings(checked: CheckedExpression): readonly string[] 
   /** Parts of longer paths. */
   const inner = new Set<Expr>();
   for (const node of checked.nodes()) {
-    const domain = domainAccess(checked, node)?.domain;
-    if (domain !== undefined) {
-      domains.add(domain);
-      for (const warning of domainWarnings(checked, node, domain)) warnings.add(warning);
+    const access = domainAccess(checked, node);
+    if (access?.domain !== undefined) {
+      domains.add(access.domain);
+      for (const warning of domainWarnings(node, access.map, access.domain)) warnings.add(warning);
     }
     if (!inner.has(node)) for (const warning of nameWarnings(checked, node, inner)) warnings.add(warning);
     if (node.kind === "call") {
@@ -37,8 +37,7 @@ export function selectorWarnings(checked: CheckedExpression): readonly string[] 
   return [...warnings];
 }
 
-function* domainWarnings(checked: CheckedExpression, node: Expr, domain: string): Iterable<string> {
-  const { map } = domainAccess(checked, node)!;
+function* domainWarnings(node: Expr, map: DomainMapName, domain: string): Iterable<string> {
   const slash = domain.indexOf("/");
   if (slash >= 0) {
     const path = attributePath(map, domain.slice(0, slash), domain.slice(slash + 1));

@@ -28,7 +28,7 @@ function normalized(text: string): Value {
     const rest = part.replace(/^0+/, "");
     return /^[0-9]/.test(rest) ? rest : `0${rest}`;
   });
-  if (plain.length < 3 && /[+-]/.test(plain.at(-1)!)) {
+  if (plain.length < 3 && plain.slice(-1).some((last) => /[+-]/.test(last))) {
     return new CelError("short version cannot contain PreRelease/Build meta data");
   }
   while (plain.length < 3) plain.push("0");

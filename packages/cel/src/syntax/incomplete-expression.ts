@@ -15,11 +15,12 @@ const closers: ReadonlySet<string> = new Set([")", "]", "}"]);
  * and offset are right, which is what macros check. Undefined if the expression has no token.
  */
 export function incompleteExpression(tokens: readonly Token[]): Expr | undefined {
+  const last = tokens.at(-1);
+  if (last === undefined) return undefined;
   const reader = new IncompleteExpression();
   tokens.slice(0, -1).forEach((token, i) => {
     reader.add(token, tokens.slice(i + 1, -1));
   });
-  const last = tokens.at(-1)!;
   if (reader.wantsOperand && Object.hasOwn(weakness, last.text) && last.text !== "-") {
     reader.operator(last, weakness[last.text]!);
   }
@@ -80,6 +81,7 @@ class IncompleteExpression {
   }
 
   #select(offset: number, optional: boolean): void {
+    // The dot follows an operand.
     const operand = this.root!;
     this.#setRoot(
       1,

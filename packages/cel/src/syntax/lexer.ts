@@ -25,7 +25,9 @@ const symbols = [
   "[", "]", "{", "}",
 ]; // biome-ignore format: a table reads better in lines
 const symbolsByFirst = new Map(
-  symbols.map(([first]) => [first!, symbols.filter((symbol) => symbol.startsWith(first!))]),
+  symbols
+    .map((symbol) => symbol.charAt(0))
+    .map((first) => [first, symbols.filter((symbol) => symbol.startsWith(first))]),
 );
 
 const isDigit = (c: string | undefined): boolean => c !== undefined && c >= "0" && c <= "9" && c.length === 1;

@@ -1,8 +1,11 @@
 import { accumulatorName, type Call, type Comprehension, type Expr } from "./ast.ts";
 import type { Problem } from "./source.ts";
 
+/** A call of a macro, by whose name and number of arguments it was found. */
+type MemberCall = Call & { readonly target: Expr };
+
 /** Expands the call of a macro. Undefined: the call is not one of the macro. */
-type Expander = (call: Call, problems: Problem[]) => Expr | undefined;
+type Expander = (call: MemberCall, problems: Problem[]) => Expr | undefined;
 
 /** The variable for the list of `sortBy`. */
 const sortInput = "@__sortBy_input__";
@@ -44,9 +47,10 @@ export interface Features {
 /** Expands a call of a macro; returns undefined for any other call. */
 export function expandMacro(call: Call, problems: Problem[], { bindings }: Features): Expr | undefined {
   if (call.name === "bind" && !bindings) return undefined;
-  if (call.target === undefined)
+  const { target } = call;
+  if (target === undefined)
     return call.name === "has" && call.args.length === 1 ? has(call, problems) : undefined;
-  return memberMacros.get(`${call.name}/${call.args.length}`)?.(call, problems);
+  return memberMacros.get(`${call.name}/${call.args.length}`)?.({ ...call, target }, problems);
 }
 
 function has(call: Call, problems: Problem[]): Expr {
@@ -93,17 +97,20 @@ interface Loop {
   readonly result: Expr;
 }
 
-function comprehension(call: Call, names: readonly string[], loop: Loop): Comprehension {
+function comprehension(call: MemberCall, names: readonly string[], loop: Loop): Comprehension {
   return {
     kind: "comprehension",
     offset: call.offset,
-    range: call.target!,
+    range: call.target,
     variable: names[0]!,
     variable2: names[1],
     accumulator: accumulatorName,
     ...loop,
   };
 }
+
+/** The last argument of a macro, which has one. */
+const lastOf = ({ args }: MemberCall): Expr => args.at(-1)!;
 
 /**
  * The names of the iteration variables, which are the first arguments of a macro; a literal if they are
@@ -131,11 +138,11 @@ function variables(
 /** The accumulator of earlier versions of cel-go, which still rejects it as a name. */
 const legacyAccumulatorName = "__result__";
 
-function quantifier(call: Call, problems: Problem[], kind: "all" | "exists"): Expr {
+function quantifier(call: MemberCall, problems: Problem[], kind: "all" | "exists"): Expr {
   const names = variables(call, call.args.length - 1, problems);
   if (!Array.isArray(names)) return names;
   const offset = call.offset;
-  const predicate = call.args.at(-1)!;
+  const predicate = lastOf(call);
   const accumulator = (): Expr => identifier(offset, accumulatorName);
   const undecided = kind === "all" ? accumulator() : apply(offset, "!_", accumulator());
   return comprehension(call, names, {
@@ -146,7 +153,7 @@ function quantifier(call: Call, problems: Problem[], kind: "all" | "exists"): Ex
   });
 }
 
-function existsOne(call: Call, problems: Problem[]): Expr {
+function existsOne(call: MemberCall, problems: Problem[]): Expr {
   const names = variables(call, call.args.length - 1, problems);
   if (!Array.isArray(names)) return names;
   const offset = call.offset;
@@ -155,24 +162,29 @@ function existsOne(call: Call, problems: Problem[]): Expr {
   return comprehension(call, names, {
     init: literal(offset, 0n),
     condition: literal(offset, true),
-    step: apply(offset, "_?_:_", call.args.at(-1)!, more, accumulator()),
+    step: apply(offset, "_?_:_", lastOf(call), more, accumulator()),
     result: apply(offset, "_==_", accumulator(), literal(offset, 1n)),
   });
 }
 
-function map(call: Call, problems: Problem[]): Expr {
+function map(call: MemberCall, problems: Problem[]): Expr {
   const names = variables(call, 1, problems, "argument is not an identifier");
   if (!Array.isArray(names)) return names;
-  return collect(call, names, call.args.length === 3 ? call.args[1] : undefined, call.args.at(-1)!);
+  return collect(call, names, call.args.length === 3 ? call.args[1] : undefined, lastOf(call));
 }
 
-function filter(call: Call, problems: Problem[]): Expr {
+function filter(call: MemberCall, problems: Problem[]): Expr {
   const names = variables(call, 1, problems, "argument is not an identifier");
   if (!Array.isArray(names)) return names;
   return collect(call, names, call.args[1], call.args[0]!);
 }
 
-function collect(call: Call, names: readonly string[], condition: Expr | undefined, element: Expr): Expr {
+function collect(
+  call: MemberCall,
+  names: readonly string[],
+  condition: Expr | undefined,
+  element: Expr,
+): Expr {
   const offset = call.offset;
   const add = apply(offset, "_+_", identifier(offset, accumulatorName), list(offset, element));
   return comprehension(call, names, {
@@ -186,12 +198,12 @@ function collect(call: Call, names: readonly string[], condition: Expr | undefin
   });
 }
 
-function transform(call: Call, problems: Problem[], into: "list" | "map" | "entry"): Expr {
+function transform(call: MemberCall, problems: Problem[], into: "list" | "map" | "entry"): Expr {
   const names = variables(call, 2, problems);
   if (!Array.isArray(names)) return names;
   const offset = call.offset;
   const condition = call.args.length === 4 ? call.args[2] : undefined;
-  const value = call.args.at(-1)!;
+  const value = lastOf(call);
   if (into === "list") return collect(call, names, condition, value);
   const accumulator = (): Expr => identifier(offset, accumulatorName);
   const insert =
@@ -222,8 +234,8 @@ function binding(offset: number, name: string, value: Expr, result: Expr): Expr 
   };
 }
 
-function bind(call: Call, problems: Problem[]): Expr | undefined {
-  if (call.target?.kind !== "identifier" || call.target.name !== "cel") return undefined;
+function bind(call: MemberCall, problems: Problem[]): Expr | undefined {
+  if (call.target.kind !== "identifier" || call.target.name !== "cel") return undefined;
   const name = call.args[0]!;
   if (name.kind !== "identifier") {
     return fail(problems, name, "cel.bind() variable names must be simple identifiers");
@@ -231,13 +243,13 @@ function bind(call: Call, problems: Problem[]): Expr | undefined {
   return binding(call.offset, name.name, call.args[1]!, call.args[2]!);
 }
 
-function optionalMap(call: Call, problems: Problem[], kind: "optMap" | "optFlatMap"): Expr {
+function optionalMap(call: MemberCall, problems: Problem[], kind: "optMap" | "optFlatMap"): Expr {
   const offset = call.offset;
   const name = call.args[0]!;
   if (name.kind !== "identifier") {
     return fail(problems, name, `${kind}() variable name must be a simple identifier`);
   }
-  const target = call.target!;
+  const target = call.target;
   const mapped = binding(offset, name.name, method(offset, target, "value"), call.args[1]!);
   return apply(
     offset,
@@ -248,8 +260,8 @@ function optionalMap(call: Call, problems: Problem[], kind: "optMap" | "optFlatM
   );
 }
 
-function sortBy(call: Call, problems: Problem[]): Expr | undefined {
-  const target = call.target!;
+function sortBy(call: MemberCall, problems: Problem[]): Expr | undefined {
+  const target = call.target;
   if (unsortable.has(target.kind)) {
     return fail(
       problems,

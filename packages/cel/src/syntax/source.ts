@@ -65,5 +65,5 @@ export class Source {
 
 /** Below a character outside ASCII, cel-go writes a full-width dot or caret. */
 function wide(point: string): boolean {
-  return point.codePointAt(0)! > 127;
+  return point > "\x7f";
 }

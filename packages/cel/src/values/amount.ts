@@ -38,6 +38,7 @@ const magnitude = (value: bigint): bigint => (value < 0n ? -value : value);
 
 /** Parses a valid quantity (see Quantity.parse). */
 export function amountOf(text: string): Amount {
+  // The form matches each quantity.
   const [, sign = "", rest = "", fraction = "", suffix = ""] = form.exec(text)!;
   const whole = rest === "" ? "0" : rest;
   const unsigned = BigInt(whole + fraction);

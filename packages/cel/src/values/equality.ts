@@ -70,9 +70,9 @@ function equalLists(a: readonly Value[], b: readonly Value[], budget: ElementBud
 function equalMaps(a: MapValue, b: MapValue, budget: ElementBudget): boolean {
   if (a.size !== b.size) return false;
   budget.spend(a.size);
-  for (const key of a.keys()) {
+  for (const [key, value] of a.entries()) {
     const other = b.has(key) ? b.find(key) : undefined;
-    if (other === undefined || equalWithin(a.find(key)!, other, budget) === false) return false;
+    if (other === undefined || equalWithin(value, other, budget) === false) return false;
   }
   return a.equalUnseen(b);
 }

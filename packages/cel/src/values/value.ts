@@ -130,6 +130,12 @@ export abstract class MapValue {
   abstract keys(): Iterable<Value>;
   abstract readonly size: number;
 
+  /** The keys with their values. */
+  *entries(): Generator<readonly [key: Value, value: Value]> {
+    // Each of the keys has a value.
+    for (const key of this.keys()) yield [key, this.find(key)!];
+  }
+
   /** Compares what `keys` leaves out, for maps that hold more than expressions see. */
   equalUnseen(_other: MapValue): boolean {
     return true;
@@ -178,8 +184,8 @@ export function isOfType(value: Value, type: CelType): boolean {
       return Array.isArray(value) && (value.length === 0 || isOfType(value[0]!, type.params[0]!));
     case "map": {
       if (!(value instanceof MapValue)) return false;
-      for (const key of value.keys()) {
-        return isOfType(key, type.params[0]!) && isOfType(value.find(key)!, type.params[1]!);
+      for (const [key, inner] of value.entries()) {
+        return isOfType(key, type.params[0]!) && isOfType(inner, type.params[1]!);
       }
       return true;
     }

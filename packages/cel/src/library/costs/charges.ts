@@ -55,7 +55,7 @@ function visit(value: Value, budget: ElementBudget): number {
   let sum = 0;
   if (Array.isArray(value)) for (const element of value as readonly Value[]) sum += visit(element, budget);
   else if (value instanceof MapValue)
-    for (const key of value.keys()) sum += visit(key, budget) + visit(value.find(key)!, budget);
+    for (const [key, inner] of value.entries()) sum += visit(key, budget) + visit(inner, budget);
   else return 1;
   return sum;
 }

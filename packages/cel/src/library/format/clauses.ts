@@ -66,7 +66,7 @@ function parseClause(rest: string): (Clause & { readonly length: number }) | For
   let precision: number | undefined;
   let length = 0;
   if (rest.startsWith(".")) {
-    const digits = /^[0-9]*/.exec(rest.slice(1))![0];
+    const digits = rest.slice(1, 1 + rest.slice(1).search(/[^0-9]|$/));
     length = digits.length + 1;
     if (length >= rest.length) return failPrecision("could not find end of precision specifier");
     const reason = digits === "" ? "invalid syntax" : BigInt(digits) > maxInt ? "value out of range" : "";

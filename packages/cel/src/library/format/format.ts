@@ -119,12 +119,12 @@ const keyTypes = ["string", "bool", "int", "uint"];
 /** Sorted by the texts of the keys; strings are compared with their quotes. */
 function mapText(map: MapValue, budget: ElementBudget): string | FormatError {
   budget.spend(map.size);
-  const entries = Array.from(map.keys(), (key): readonly [string, string] | FormatError => {
+  const entries = Array.from(map.entries(), ([key, inner]): readonly [string, string] | FormatError => {
     const type = typeName(key);
     if (!keyTypes.includes(type))
       return new FormatError(`no formatting function for map key of type ${type}`);
     const name = nestedText(key, budget);
-    const value = nestedText(map.find(key)!, budget);
+    const value = nestedText(inner, budget);
     if (name instanceof FormatError) return name;
     return value instanceof FormatError ? value : [name, value];
   });

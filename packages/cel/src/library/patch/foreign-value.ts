@@ -52,7 +52,7 @@ function printed(value: Value, type: string): Omit<Printed, "type"> {
   if (value instanceof Duration) return { text: durationText(value), syntax: String(value.nanoseconds) };
   if (value instanceof Timestamp) return { text: timestampText(value), syntax: timestampText(value) };
   if (value instanceof LiteralMap) {
-    const entries = [...value.keys()].map((key) => `${shown(key)}:${shown(value.find(key)!)}`);
+    const entries = [...value.entries()].map(([key, inner]) => `${shown(key)}:${shown(inner)}`);
     return { text: `map[${entries.sort().join(" ")}]`, syntax: type };
   }
   return { text: type, syntax: type };

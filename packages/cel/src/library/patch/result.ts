@@ -94,7 +94,7 @@ function* misnamed(value: Value, path: string, budget: ElementBudget): Generator
   } else if (Array.isArray(value)) {
     for (const item of value as readonly Value[]) yield* misnamed(item, path, budget);
   } else if (value instanceof LiteralMap) {
-    for (const key of value.keys()) yield* misnamed(value.find(key)!, path, budget);
+    for (const [, inner] of value.entries()) yield* misnamed(inner, path, budget);
   }
 }
 
@@ -116,7 +116,7 @@ function native(value: Value, isNested: boolean, budget: ElementBudget): unknown
   if (Array.isArray(value)) return (value as readonly Value[]).map((item) => native(item, true, budget));
   if (value instanceof MapValue && !(value instanceof LiteralMap && isNested)) {
     const nests = value instanceof LiteralMap;
-    return record([...value.keys()].map((key) => [textKey(key), native(value.find(key)!, nests, budget)]));
+    return record([...value.entries()].map(([key, inner]) => [textKey(key), native(inner, nests, budget)]));
   }
   if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : value;
   if (value instanceof TypeValue) return value.name;
@@ -152,7 +152,9 @@ function marshalled(value: Value, budget: ElementBudget): unknown {
   if (value instanceof Optional) return value.value === undefined ? null : marshalled(value.value, budget);
   if (Array.isArray(value)) return (value as readonly Value[]).map((item) => marshalled(item, budget));
   if (value instanceof MapValue)
-    return record([...value.keys()].map((key) => [marshalledKey(key), marshalled(value.find(key)!, budget)]));
+    return record(
+      [...value.entries()].map(([key, inner]) => [marshalledKey(key), marshalled(inner, budget)]),
+    );
   if (typeof value === "bigint" || value instanceof Uint) {
     const whole = value instanceof Uint ? value.value : value;
     // Protobuf writes integers beyond 2^53 as strings.

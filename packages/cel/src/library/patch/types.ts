@@ -57,7 +57,7 @@ function plain(value: Value): Value {
     return new StringMap(new Map([...value.fields].map(([name, field]) => [name, plain(field)])));
   if (value instanceof LiteralMap) {
     const map = new LiteralMap();
-    for (const key of value.keys()) map.set(key, plain(value.find(key)!));
+    for (const [key, inner] of value.entries()) map.set(key, plain(inner));
     return map;
   }
   return Array.isArray(value) ? (value as readonly Value[]).map(plain) : value;
