@@ -247,7 +247,7 @@ export async function writeKubeconfigs(
   await writeNodeKubeconfigs(layout, name, credentials, url, [...credentials.nodes.keys()]);
 }
 
-/** Writes the kubeconfigs of these nodes. */
+/** Writes the kubeconfigs of these nodes, which have credentials. */
 export async function writeNodeKubeconfigs(
   layout: Layout,
   name: string,
@@ -257,7 +257,9 @@ export async function writeNodeKubeconfigs(
 ): Promise<void> {
   const common = { name: contextName(name), server: url, ca: credentials.authority.certificate };
   for (const node of nodes) {
-    const { certificate: cert, key } = credentials.nodes.get(node)!.client;
+    const pair = credentials.nodes.get(node);
+    if (pair === undefined) throw new Error(`node ${node} has no credentials`);
+    const { certificate: cert, key } = pair.client;
     await writeKubeconfig(layout.nodeKubeconfig(node), { ...common, cert, key });
   }
 }

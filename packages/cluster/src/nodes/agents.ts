@@ -110,7 +110,8 @@ export class AgentsProcess {
   #spawn(): void {
     const child = this.#start();
     this.#process = child;
-    if (child.pid !== undefined) this.#keep(() => this.#record.started(child.pid!));
+    const { pid } = child;
+    if (pid !== undefined) this.#keep(() => this.#record.started(pid));
     child.on("message", (report: AgentsReport) => this.#hear(report));
     child.on("error", (error) => this.#log.error({ err: error }, "the node agents cannot be started"));
     child.once("exit", (code, signal) => {
