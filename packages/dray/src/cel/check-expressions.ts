@@ -38,11 +38,8 @@ export async function checkExpressions(
   isFresh: (found: FoundExpression) => boolean,
   onProgress: (done: number) => void,
 ): Promise<Judged[]> {
-  const needed = expressions.some(({ kind }) => kind === "policy" || kind === "rule");
   // Most manifests do not need the server, which takes long to load.
-  const server = needed
-    ? await (await import("../trial-server/server.ts")).TrialServer.start(rules)
-    : undefined;
+  let server: TrialServer | undefined;
   const answers = new Map<Draft, ObjectAnswer>();
   const judged: Judged[] = [];
   try {
@@ -53,7 +50,8 @@ export async function checkExpressions(
         judged.push({ found, verdict: checkDeviceExpression(expression, features, isFresh(found), kind) });
         continue;
       }
-      const answer = answers.get(draft) ?? (await ask(server!, draft, features));
+      server ??= await (await import("../trial-server/server.ts")).TrialServer.start(rules);
+      const answer = answers.get(draft) ?? (await ask(server, draft, features));
       answers.set(draft, answer);
       judged.push({ found, verdict: verdictOf(found, answer) });
     }

@@ -2,6 +2,7 @@ import { allocatorFeatures, createAllocator } from "@dray/allocator";
 import { matchesNodeSelector, Quantity } from "@dray/api";
 import type { Node, NodeSelector } from "@dray/api/core/v1";
 import type {
+  AllocationResult,
   Device,
   DeviceRequest,
   DeviceRequestAllocationResult,
@@ -36,11 +37,17 @@ export function checkAllocations(snapshot: Snapshot): Finding[] {
   );
   return world.all("ResourceClaim").flatMap(({ object: claim }) => {
     const results = resultsOf(claim);
+    const allocation = claim.status?.allocation;
     // Unpublished devices are another finding.
-    if (results.length === 0 || !results.every((result) => published.has(idOf(result)))) return [];
+    if (
+      allocation === undefined ||
+      results.length === 0 ||
+      !results.every((result) => published.has(idOf(result)))
+    )
+      return [];
     const wanted = new Set(results.map(({ driver, pool }) => `${driver}/${pool}`));
     const own = [...wanted].flatMap((pool) => pools.get(pool) ?? []);
-    return checkAllocation(claim, own, reach, snapshot, environment);
+    return checkAllocation(claim, allocation, own, reach, snapshot, environment);
   });
 }
 
@@ -48,12 +55,12 @@ const domain = "doctor.dray.dev";
 
 function checkAllocation(
   claim: ResourceClaim,
+  allocation: AllocationResult,
   slices: readonly ResourceSlice[],
   reach: ReachableNodes,
   snapshot: Snapshot,
   environment: DeviceEnvironment,
 ): Finding[] {
-  const allocation = claim.status!.allocation!;
   const results = resultsOf(claim);
   const nodes = reach.of(allocation.nodeSelector);
   const report = (message: string, evidence: readonly string[]): Finding[] => {
@@ -99,7 +106,7 @@ function checkAllocation(
   if (answer.type === "error") return report("would not get these devices", [answer.message]);
   if (answer.type !== "allocated") {
     const [refusal] = mergeClaims([allocator.explain(node, [bare])]);
-    const lines = (refusal?.requests ?? []).flatMap((request) => requestLines(refusal!.claim, request, 1));
+    const lines = refusal?.requests.flatMap((request) => requestLines(refusal.claim, request, 1)) ?? [];
     const why = lines.map((line) => line.trim()).filter((line) => !line.includes(domain));
     return report(`would not get these devices on node ${node.metadata.name}`, why);
   }

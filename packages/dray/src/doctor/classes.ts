@@ -2,7 +2,7 @@ import { Quantity } from "@dray/api";
 import type { DeviceClass, ResourceSlice } from "@dray/api/resource/v1";
 import { deviceEnvironment } from "@dray/cel";
 import { currentSlices } from "../inventory/devices.ts";
-import { claimSpecOf, requestsOf } from "../lint/requests.ts";
+import { requestsOf } from "../lint/requests.ts";
 import { resourcesOfClass } from "../migrate/extended-resources.ts";
 import { didYouMean } from "../text/similar.ts";
 import { counted, names } from "../text/words.ts";
@@ -62,11 +62,12 @@ export function checkClasses({ world }: Snapshot): Finding[] {
 export function checkMissingClasses({ world }: Snapshot): Finding[] {
   const known = world.all("DeviceClass").map(({ object }) => object.metadata.name);
   const claims = world.all("ResourceClaim").filter(({ object }) => object.status?.allocation === undefined);
-  return [...claims, ...world.all("ResourceClaimTemplate")].flatMap(({ object }) => {
-    const placed = claimSpecOf(object)!;
-    const lacking = requestsOf(placed.spec, placed.path).filter(
-      ({ body }) => !known.includes(body.deviceClassName),
-    );
+  const templates = world.all("ResourceClaimTemplate");
+  return [
+    ...claims.map(({ object }) => ({ object, requests: requestsOf(object.spec, "spec") })),
+    ...templates.map(({ object }) => ({ object, requests: requestsOf(object.spec.spec, "spec.spec") })),
+  ].flatMap(({ object, requests }) => {
+    const lacking = requests.filter(({ body }) => !known.includes(body.deviceClassName));
     const missing = [...new Set(lacking.map(({ body }) => body.deviceClassName))];
     return missing.map((name) => {
       const meant = didYouMean(name, known);

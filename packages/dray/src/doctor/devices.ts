@@ -47,6 +47,7 @@ export function checkGivenTwice({ world }: Snapshot): Finding[] {
     const ordered = holders
       .map(({ claim }) => claim)
       .toSorted((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1));
+    // A device that is given twice has two holders or more.
     const last = ordered.at(-1)!;
     const others = names([...new Set(ordered.slice(0, -1).map(nameText))]);
     const evidence = holders.map(
@@ -96,7 +97,7 @@ export function checkCapacity(devices: readonly KnownDevice[]): Finding[] {
         ...taken.map(({ holder, amount }) => `${holder.claim} consumes ${amount}`),
       ];
       const message = `device ${id}: its shares consume ${sum} of ${key}, and it has ${value}`;
-      const fix = fixOf(taken.at(-1)!.holder);
+      const fix = taken.slice(-1).flatMap(({ holder }) => fixOf(holder));
       return [finding("capacity-overdrawn", slice, message, { evidence, fix })];
     });
   });
@@ -135,7 +136,7 @@ export function checkCounters(devices: readonly KnownDevice[], slices: readonly 
         return [
           finding("counter-overdrawn", slice, message, {
             evidence,
-            fix: fixOf(consumers.at(-1)!.holders[0]!),
+            fix: consumers.slice(-1).flatMap(({ holders }) => fixOf(holders[0]!)),
           }),
         ];
       }),

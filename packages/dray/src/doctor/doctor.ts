@@ -55,14 +55,13 @@ export function diagnose(snapshot: Snapshot, wanted: ReadonlySet<RuleId>): Diagn
     return lacking.length === 0 ? [] : [{ rule, why: lacking.map(lackText).join(", ") }];
   });
   const silent = new Set(notJudged.map(({ rule }) => rule));
-  const rank = new Map(ruleIds.map((rule, i) => [rule, i]));
   const findings = checks
     .flatMap((check) => check(snapshot))
     .filter(({ rule }) => wanted.has(rule) && !silent.has(rule))
     .map((finding) => ({ finding, label: labelOfName(finding.object) }))
     .toSorted(
       (a, b) =>
-        rank.get(a.finding.rule)! - rank.get(b.finding.rule)! ||
+        ruleIds.indexOf(a.finding.rule) - ruleIds.indexOf(b.finding.rule) ||
         a.label.localeCompare(b.label, "en", { numeric: true }),
     )
     .map(({ finding }) => finding);

@@ -137,7 +137,7 @@ export function checkDriverPods({ world }: Snapshot): Finding[] {
     ({ spec }) => spec.driver,
   );
   return [...drivers].flatMap(([driver, slices]) => {
-    const nodes = [...new Set(slices.map(({ spec }) => spec.nodeName!))];
+    const nodes = [...new Set(slices.flatMap(({ spec }) => spec.nodeName ?? []))];
     // The sets that run on the driver's nodes: one of them is the driver's.
     const sets = new Set(
       plugins.filter((pod) => isReady(pod) && nodes.includes(pod.spec.nodeName ?? "")).map(setOf),

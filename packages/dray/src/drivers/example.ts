@@ -120,6 +120,7 @@ function install(chosen: Settings): Installation {
 
   function daemonSet(set: DaemonSet): DaemonSet {
     const copy = structuredClone(set);
+    // The driver's manifest has one.
     const { template, selector } = copy.spec!;
     copy.metadata.name = `${name}-kubeletplugin`;
     for (const labels of [copy.metadata.labels, selector?.matchLabels, template.metadata?.labels])

@@ -13,6 +13,7 @@ type Report = Omit<Explained, "version" | "rights">;
 
 /** Explains a device, its consumers, and its possible consumers. */
 export function explainDevice(device: JudgedDevice, inventory: Inventory): Report {
+  // Each device is in a unit.
   const unit = inventory.units.find(({ devices }) => devices.includes(device))!;
   const row = deviceRow(device, unit.devices);
   const waits: Wait[] = device.taints.filter(isRepelling).map((taint) => {

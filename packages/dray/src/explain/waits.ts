@@ -195,12 +195,13 @@ function bindingWaits(pod: Pod, { world }: Scene): Wait[] {
       const isTrue = (type: string): boolean =>
         conditions.some((each) => each.type === type && each.status === "True");
       const open = (result.bindingConditions ?? []).filter((type) => !isTrue(type));
-      const failed = (result.bindingFailureConditions ?? []).filter(isTrue);
+      const failed = (result.bindingFailureConditions ?? [])
+        .filter(isTrue)
+        .flatMap((type) => conditions.find((each) => each.type === type) ?? []);
       if (open.length === 0 && failed.length === 0) return [];
-      const why = failed.map((type) => {
-        const { reason, message } = conditions.find((each) => each.type === type)!;
-        return `${type} (${[reason, message].filter((part) => part).join(": ")})`;
-      });
+      const why = failed.map(
+        ({ type, reason, message }) => `${type} (${[reason, message].filter((part) => part).join(": ")})`,
+      );
       const text =
         failed.length > 0
           ? `its driver reports ${why.join(", ")}: the allocation is given up`
@@ -261,8 +262,8 @@ function schedulerWaits(pod: Pod, { surroundings }: Scene): Wait[] {
 }
 
 /** Returns the reasons why a pod with a node does not run there. */
-export function waitsOnNode(pod: Pod, scene: Scene): Wait[] {
-  const { world, surroundings } = scene;
+export function waitsOnNode(pod: Pod, { world, surroundings }: Scene): Wait[] {
+  // `stateOf` has seen it.
   const node = pod.spec.nodeName!;
   return [
     ...nodeWaits(node, world),

@@ -5,18 +5,22 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { makeFolderSync } from "@dray/files";
 import { ownCommand, ownFiles } from "../process/own-command.ts";
-import { ownImageOf, smallHeap } from "./built-in.ts";
+import { type OwnImage, ownImageOf, smallHeap } from "./built-in.ts";
 
 /**
  * Provides the images that this program implements to nodes that run real containers: each holds Node, its
  * libraries and the bundle, at their paths on this machine. Other images are pulled.
  */
 export async function provideOwnImages(ociImages: string, names: readonly string[]): Promise<void> {
-  const wanted = [...new Set(names)].filter((name) => ownImageOf(name) !== undefined);
-  if (wanted.length === 0) return;
+  const wanted = new Map<string, OwnImage>();
+  for (const name of names) {
+    const image = ownImageOf(name);
+    if (image !== undefined) wanted.set(name, image);
+  }
+  if (wanted.size === 0) return;
   if (process.argv[1]!.endsWith(".ts"))
     throw new Error(
-      `${wanted.join(", ")}: real containers get this program as a bundle, and it runs from its sources: start it as \`dray\``,
+      `${[...wanted.keys()].join(", ")}: real containers get this program as a bundle, and it runs from its sources: start it as \`dray\``,
     );
   const folder = mkdtempSync(join(tmpdir(), "dray-image-"));
   try {
@@ -34,7 +38,7 @@ export async function provideOwnImages(ociImages: string, names: readonly string
 }
 
 /** https://github.com/opencontainers/image-spec/blob/main/image-layout.md */
-function writeLayout(folder: string, names: readonly string[]): void {
+function writeLayout(folder: string, wanted: ReadonlyMap<string, OwnImage>): void {
   const blobs = join(folder, "blobs/sha256");
   makeFolderSync(blobs);
   const add = (content: string | Buffer): { digest: string; size: number } => {
@@ -56,8 +60,7 @@ function writeLayout(folder: string, names: readonly string[]): void {
   );
   const architecture = process.arch === "x64" ? "amd64" : process.arch;
   const platform = { architecture, os: "linux" };
-  const manifests = names.map((name) => {
-    const own = ownImageOf(name)!;
+  const manifests = [...wanted].map(([name, own]) => {
     const root = join(folder, "root");
     for (const program of own.programs) writeProgram(join(root, "usr/local/bin", program), own.args);
     mkdirSync(join(root, "tmp"), { mode: 0o777 });

@@ -55,7 +55,7 @@ export function unitsOf(devices: readonly JudgedDevice[]): Unit[] {
   const owner = new Map<string, string>();
   const root = (key: string): string => {
     let found = key;
-    while (owner.has(found)) found = owner.get(found)!;
+    for (let next = owner.get(found); next !== undefined; next = owner.get(found)) found = next;
     return found;
   };
   const keys = devices.map((device, i) => {

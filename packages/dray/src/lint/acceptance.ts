@@ -1,6 +1,6 @@
 import type { KubeObject, StatusError } from "@dray/api";
 import { podSpecsOf } from "@dray/api/pod";
-import { checkDeviceExpression } from "../cel/check-device-expression.ts";
+import { checkSelector } from "../cel/check-device-expression.ts";
 import { expressionsOf } from "../cel/expressions.ts";
 import { claimNameHints, groupOf, versionOf } from "../manifests/decode.ts";
 import { valueAt } from "../manifests/selectors.ts";
@@ -134,8 +134,7 @@ function hintsFor({ decoded }: Subject, path: string, { features }: LintContext)
   if (object === undefined) return [];
   if (path.endsWith(".cel.expression")) {
     const expression = valueAt(object, path);
-    const verdict =
-      typeof expression === "string" ? checkDeviceExpression(expression, features, true) : undefined;
+    const verdict = typeof expression === "string" ? checkSelector(expression, features, true) : undefined;
     return verdict?.valid === false ? verdict.hints : [];
   }
   return podSpecsOf(object).flatMap(({ spec, path: at }) => claimNameHints(path, spec, at));

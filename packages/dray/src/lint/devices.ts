@@ -220,7 +220,7 @@ function failure(
     );
   const text = message.replaceAll(`claim ${claimName}`, "the claim");
   if (at === null) return [finding("claim-never-fits", subject, requests[0]!.path, text)];
-  const [, deviceClass, index, device, error] = at;
+  const [, deviceClass, index, device = "", error] = at;
   if (deviceClass !== undefined) {
     const request = requests.find(({ body }) => body.deviceClassName === deviceClass) ?? requests[0]!;
     const why = `class ${deviceClass}: its selector #${index} fails on device ${device}: ${error}`;
@@ -228,7 +228,7 @@ function failure(
   }
   // The allocator does not report the request.
   const request =
-    requests.find(({ body }) => inventory.fails(body.selectors?.[Number(index)]?.cel?.expression, device!)) ??
+    requests.find(({ body }) => inventory.fails(body.selectors?.[Number(index)]?.cel?.expression, device)) ??
     requests[0]!;
   const field = `${request.path}.selectors[${index}].cel.expression`;
   return [finding("selector-fails", subject, field, `the selector fails on device ${device}: ${error}`)];

@@ -49,9 +49,10 @@ export function definedKinds(subjects: readonly Subject[]): ServedKind[] {
         }
       | undefined;
     const { group, names, versions } = spec ?? {};
-    if (group === undefined || names?.kind === undefined || !Array.isArray(versions)) return [];
+    const kind = names?.kind;
+    if (group === undefined || kind === undefined || !Array.isArray(versions)) return [];
     return versions.flatMap(({ name, served }) =>
-      served === true && name !== undefined ? [{ group, version: name, kind: names.kind! }] : [],
+      served === true && name !== undefined ? [{ group, version: name, kind }] : [],
     );
   });
 }

@@ -34,7 +34,7 @@ function meantBy(type: StructType, path: string): string | undefined {
   let fields: ReadonlyMap<string, Field> = type.fields;
   let rest = path;
   for (;;) {
-    const name = /^[^.[]*/.exec(rest)![0];
+    const name = rest.slice(0, rest.search(/[.[]|$/));
     const field = fields.get(name);
     if (field === undefined) return rest === name ? didYouMean(name, fields.keys()) : undefined;
     let { type: inner }: { type: FieldType } = field;

@@ -15,7 +15,7 @@ import { hasPodGroups } from "@dray/scheduler";
 import type { Connection } from "../connection/connect.ts";
 import type { Located, Place } from "./place.ts";
 import type { Existing } from "./read.ts";
-import { worldKind } from "./world.ts";
+import { worldRow } from "./world.ts";
 
 /** A missing permission of the user, in the form of `kubectl create clusterrole`. */
 export interface MissingRight {
@@ -92,7 +92,7 @@ export async function readLive(
   const kinds = kindsOf(features).filter(({ kind }) => only?.has(kind) ?? true);
   const parts = await Promise.all(
     kinds.map(async (wanted): Promise<LivePart> => {
-      const target = worldKind({ apiVersion: `${wanted.group}/v1`, kind: wanted.kind })!;
+      const target = worldRow({ apiVersion: `${wanted.group}/v1`, kind: wanted.kind });
       const all = await listKind(connection, wanted, target, undefined);
       if (all !== "forbidden") return { objects: all };
       const right = { verb: "list", resource: resourceName(target), kind: wanted.kind } as const;

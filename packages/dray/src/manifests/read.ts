@@ -15,7 +15,7 @@ import { jsonText } from "./json-text.ts";
 import { type Located, labelOfObject, type Place, type Position, placeText, positionOf } from "./place.ts";
 import { InputError, type Problem } from "./problem.ts";
 import { changeProblems, isComparable, merged, replacesWhole } from "./update.ts";
-import { World, worldKind } from "./world.ts";
+import { World, worldKind, worldRow } from "./world.ts";
 
 /** An object with problems, which the world lacks. */
 export interface LeftOut {
@@ -94,7 +94,7 @@ export function readObjects(
     const found = namespace === undefined ? undefined : named.find("Namespace", namespace);
     // A server has accepted its stored objects: their namespace exists.
     const labels = found?.metadata.labels ?? (found === undefined && stored ? adminLabel : undefined);
-    const problems = problemsOf(each, worldKind(object)!, labels, options);
+    const problems = problemsOf(each, worldRow(object), labels, options);
     if (problems.length > 0) leave(place, object.kind, labelOfObject(object), problems);
     return problems.length === 0;
   });

@@ -3,7 +3,7 @@ import { validateUpdate } from "@dray/api/validation";
 import { type Decoded, type DecodeOptions, invalidField } from "./decode.ts";
 import { labelOfObject } from "./place.ts";
 import type { Problem } from "./problem.ts";
-import { type World, worldKind } from "./world.ts";
+import { type World, worldRow } from "./world.ts";
 
 /** Kinds whose manifest cannot be compared with the stored object. */
 const incomparable: ReadonlySet<string> = new Set(["Pod", "Job"]);
@@ -36,7 +36,7 @@ export function changeProblems(
 ): Problem[] {
   const label = labelOfObject(object);
   const context = { features, provenance, compileSelector: selectors.compiler(false, place) };
-  return validateUpdate(worldKind(object)!, merged(object, live), live, context).map((error) => ({
+  return validateUpdate(worldRow(object), merged(object, live), live, context).map((error) => ({
     ...invalidField(error, place, label, []),
     rule: "immutable",
   }));

@@ -53,12 +53,23 @@ const worldKinds: ReadonlyMap<string, KindRow> = new Map(
     ["resource.k8s.io", "ResourceSlice"],
     ["scheduling.k8s.io", "PodGroup", "v1beta1"],
     ["scheduling.k8s.io", "PriorityClass"],
-  ].map(([group = "", kind = "", version = "v1"]) => [`${group}/${kind}`, kindOf(group, version, kind)!]),
+  ].map(([group = "", kind = "", version = "v1"]) => {
+    const row = kindOf(group, version, kind);
+    if (row === undefined) throw new Error(`the API has no ${kind} in ${group}/${version}`);
+    return [`${group}/${kind}`, row];
+  }),
 );
 
 /** Returns the row of a kind in a world; undefined for other kinds. */
 export function worldKind({ apiVersion, kind }: Pick<Draft, "apiVersion" | "kind">): KindRow | undefined {
   return worldKinds.get(`${groupOf(apiVersion)}/${kind}`);
+}
+
+/** Returns the row of a kind in a world. Throws for other kinds. */
+export function worldRow(target: Pick<Draft, "apiVersion" | "kind">): KindRow {
+  const row = worldKind(target);
+  if (row === undefined) throw new Error(`a world has no ${target.kind} of ${target.apiVersion}`);
+  return row;
 }
 
 /** Objects that scheduling depends on: each as a server would store it, with its position. */

@@ -1,5 +1,5 @@
 import { isMap, isScalar, isSeq, type YAMLMap } from "yaml";
-import { type ExtendedResources, isExtendedResource } from "./extended-resources.ts";
+import { type DeviceKind, type ExtendedResources, isExtendedResource } from "./extended-resources.ts";
 import type { Manifest } from "./manifest.ts";
 import { fieldOf, itemsOf, keyOf, mapOf, nodeOf, type Plain, pairOf, put, take, textOf } from "./nodes.ts";
 
@@ -105,6 +105,7 @@ function containersOf(spec: YAMLMap, path: string): PlacedContainer[] {
 
 interface Wanted {
   readonly resource: string;
+  readonly devices: DeviceKind;
   readonly count: number;
   /** The comment on the line of the limit. */
   readonly comment: string | undefined;
@@ -130,40 +131,42 @@ class Limits {
   }
 
   migrate(): void {
-    const found = containersOf(this.#spec, this.#path).map((placed) => ({
-      placed,
-      wanted: this.#take(placed),
-    }));
-    const asking = found.filter(({ wanted }) => wanted.length > 0);
-    for (const { placed, wanted } of asking) this.#claim(placed, wanted, asking.length > 1);
+    const asking = containersOf(this.#spec, this.#path).flatMap((placed) => {
+      const resources = mapOf(fieldOf(placed.container, "resources"));
+      if (resources === undefined) return [];
+      const wanted = this.#take(placed, resources);
+      return wanted.length > 0 ? [{ placed, resources, wanted }] : [];
+    });
+    for (const { placed, resources, wanted } of asking)
+      this.#claim(placed, resources, wanted, asking.length > 1);
   }
 
   /** Removes the limits and requests of known extended resources from a container, and returns them. */
-  #take({ container, at }: PlacedContainer): Wanted[] {
-    const resources = mapOf(fieldOf(container, "resources"));
+  #take({ container, at }: PlacedContainer, resources: YAMLMap): Wanted[] {
     const limits = mapOf(fieldOf(resources, "limits"));
     const requests = mapOf(fieldOf(resources, "requests"));
-    if (resources === undefined) return [];
     const wanted: Wanted[] = [];
-    for (const pair of [...(limits?.items ?? [])]) {
-      const resource = keyOf(pair);
-      if (!isExtendedResource(resource)) continue;
-      const where = `${at}.resources.limits[${resource}]`;
-      if (this.#context.resources.kindOf(resource) === undefined) {
-        this.#manifest.note(where, this.#context.resources.reasonToKeep(resource), pair.key);
-        continue;
+    if (limits !== undefined)
+      for (const pair of [...limits.items]) {
+        const resource = keyOf(pair);
+        if (!isExtendedResource(resource)) continue;
+        const where = `${at}.resources.limits[${resource}]`;
+        const devices = this.#context.resources.kindOf(resource);
+        if (devices === undefined) {
+          this.#manifest.note(where, this.#context.resources.reasonToKeep(resource), pair.key);
+          continue;
+        }
+        const count = isScalar(pair.value) ? Number(textOf(pair.value)) : Number.NaN;
+        if (!Number.isSafeInteger(count) || count < 0) {
+          const what = `stays: ${JSON.stringify(textOf(pair.value) ?? null)} is not a number of devices`;
+          this.#manifest.note(where, what, pair.key);
+          continue;
+        }
+        take(limits, resource);
+        if (requests !== undefined) take(requests, resource);
+        this.#manifest.changed = true;
+        if (count > 0) wanted.push({ resource, devices, count, comment: commentOf(pair.value) });
       }
-      const count = isScalar(pair.value) ? Number(textOf(pair.value)) : Number.NaN;
-      if (!Number.isSafeInteger(count) || count < 0) {
-        const what = `stays: ${JSON.stringify(textOf(pair.value) ?? null)} is not a number of devices`;
-        this.#manifest.note(where, what, pair.key);
-        continue;
-      }
-      take(limits!, resource);
-      if (requests !== undefined) take(requests, resource);
-      this.#manifest.changed = true;
-      if (count > 0) wanted.push({ resource, count, comment: commentOf(pair.value) });
-    }
     for (const key of ["limits", "requests"])
       if (mapOf(fieldOf(resources, key))?.items.length === 0) take(resources, key);
     // The claim is added elsewhere.
@@ -171,7 +174,12 @@ class Limits {
     return wanted;
   }
 
-  #claim({ container, name, isInit, at }: PlacedContainer, wanted: readonly Wanted[], many: boolean): void {
+  #claim(
+    { container, name, isInit, at }: PlacedContainer,
+    resources: YAMLMap,
+    wanted: readonly Wanted[],
+    many: boolean,
+  ): void {
     const requests = this.#requests(wanted);
     const key = JSON.stringify(requests);
     const known = this.#made.get(key)?.[0];
@@ -182,7 +190,6 @@ class Limits {
         "holds its devices as long as the pod runs: a claim is not given back when an init container ends";
       this.#manifest.note(`${at}.resources.claims`, what, container);
     }
-    const resources = mapOf(fieldOf(container, "resources"))!;
     const claims = fieldOf(resources, "claims");
     const reference = nodeOf(claim);
     const comments = wanted.flatMap(({ comment }) => comment ?? []);
@@ -194,8 +201,7 @@ class Limits {
 
   #requests(wanted: readonly Wanted[]): Plain[] {
     const names = new Set<string>();
-    return wanted.map(({ resource, count }) => {
-      const { deviceClass, selector } = this.#context.resources.kindOf(resource)!;
+    return wanted.map(({ resource, devices: { deviceClass, selector }, count }) => {
       const base = resource
         .slice(resource.indexOf("/") + 1)
         .toLowerCase()

@@ -56,6 +56,7 @@ export function fromNamedResources(
   const made = expression.replace(
     /(?<![\w.])attributes\.(quantity|bool|int|string|version)\s*(?:\.([A-Za-z_]\w*)|\[\s*(["'])(.+?)\3\s*\])/g,
     (_, type: string, dotted: string | undefined, quote = '"', keyed: string | undefined) => {
+      // One of the groups has matched.
       const full = dotted ?? keyed!;
       const slash = full.lastIndexOf("/");
       const [domain, name] = slash === -1 ? [driver, full] : [full.slice(0, slash), full.slice(slash + 1)];

@@ -51,7 +51,8 @@ const consequences: Readonly<Record<string, string>> = {
 export function resourceOf(kind: string): string {
   const group = groups[kind] ?? "resource.k8s.io";
   const row = kindOf(group, "v1", kind) ?? kindOf(group, "v1beta1", kind);
-  return group === "" ? row!.resource : `${row!.resource}.${group}`;
+  if (row === undefined) throw new Error(`the API has no ${kind} in group "${group}"`);
+  return group === "" ? row.resource : `${row.resource}.${group}`;
 }
 
 export function rightsOf(kinds: Iterable<string>, missing: readonly MissingRight[]): Rights {

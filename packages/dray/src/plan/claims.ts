@@ -1,5 +1,5 @@
 import type { Features } from "@dray/api";
-import { Pod } from "@dray/api/core/v1";
+import { Pod, type PodResourceClaim } from "@dray/api/core/v1";
 import type { ResourceClaim, ResourceClaimTemplate } from "@dray/api/resource/v1";
 import { PodGroup } from "@dray/api/scheduling/v1beta1";
 import {
@@ -138,28 +138,39 @@ function reserveForBound(
 ): void {
   for (const { object: pod } of pods) {
     if ((pod.spec.nodeName ?? "") === "") continue;
-    for (const { claim: name } of claimNames(pod)) {
+    for (const { claim: name, reference } of claimNames(pod)) {
       const claim = claims.get(`${pod.metadata.namespace}/${name}`);
-      if (claim !== undefined) claims.set(nameOf(claim), reserved(claim, pod, groupOf(pod)));
+      if (claim !== undefined) claims.set(nameOf(claim), reserved(claim, pod, reference, groupOf(pod)));
     }
   }
 }
 
-/** Returns the claims of a pod: the pod's own name for each, and the name of the object. */
-export function claimNames(pod: Pod): { readonly entry: string; readonly claim: string }[] {
+interface ClaimName {
+  /** The pod's own name for the claim. */
+  readonly entry: string;
+  /** The name of the object. */
+  readonly claim: string;
+  readonly reference: PodResourceClaim;
+}
+
+/** Returns the claims of a pod. */
+export function claimNames(pod: Pod): ClaimName[] {
   return (pod.spec.resourceClaims ?? []).flatMap((entry) => {
     const made = pod.status?.resourceClaimStatuses?.find(({ name }) => name === entry.name);
     const claim = entry.resourceClaimName ?? made?.resourceClaimName;
-    return claim === undefined ? [] : [{ entry: entry.name, claim }];
+    return claim === undefined ? [] : [{ entry: entry.name, claim, reference: entry }];
   });
 }
 
-function reserved(claim: ResourceClaim, pod: Pod, group: PodGroup | undefined): ResourceClaim {
+function reserved(
+  claim: ResourceClaim,
+  pod: Pod,
+  reference: PodResourceClaim,
+  group: PodGroup | undefined,
+): ResourceClaim {
   if (claim.status?.allocation === undefined || isReservedForPod(pod, claim, group !== undefined))
     return claim;
-  const entry = claimNames(pod).find(({ claim: name }) => name === claim.metadata.name)!.entry;
-  const named = (pod.spec.resourceClaims ?? []).find(({ name }) => name === entry)!;
-  const reservedFor = [...(claim.status.reservedFor ?? []), consumerOf(pod, group, named)];
+  const reservedFor = [...(claim.status.reservedFor ?? []), consumerOf(pod, group, reference)];
   return { ...claim, status: { ...claim.status, reservedFor } };
 }
 

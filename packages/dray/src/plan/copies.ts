@@ -8,7 +8,9 @@ const hostname = "kubernetes.io/hostname";
 
 /** Returns copies of a node with its slices: empty and ready new nodes with new names. */
 export function copiesOf(world: World, like: string, count: number): Located<Node | ResourceSlice>[] {
-  const { object: node, place } = world.all("Node").find(({ object }) => object.metadata.name === like)!;
+  const located = world.all("Node").find(({ object }) => object.metadata.name === like);
+  if (located === undefined) throw new Error(`there is no Node ${like} to copy`);
+  const { object: node, place } = located;
   const slices = slicesOf(world, like);
   const copies: Located<Node | ResourceSlice>[] = [];
   for (let i = 1, made = 0; made < count; i++) {

@@ -40,8 +40,8 @@ export class Managed {
     const { uid, namespace, name } = owner.metadata;
     const stored = uid !== uidOf(kind.kind, namespace, name);
     return (this.#pods.get(`${kind.kind} ${namespace}/${name}`) ?? []).filter((pod) => {
-      const reference = controllerOf(pod)!;
-      return refersTo(kind, reference) && (!stored || reference.uid === uid);
+      const reference = controllerOf(pod);
+      return reference !== undefined && refersTo(kind, reference) && (!stored || reference.uid === uid);
     });
   }
 

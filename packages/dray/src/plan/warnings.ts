@@ -54,12 +54,11 @@ function containerWarnings({ pod, path }: Pick<PlannedPod, "pod" | "path">, clai
         const requests = claim(namespace, found?.claim ?? "")?.spec.devices?.requests?.map(
           ({ name }) => name,
         );
-        if (request === undefined || requests === undefined || requests.includes(request)) return;
+        if (found === undefined || request === undefined || requests === undefined) return;
+        if (requests.includes(request)) return;
         const at = `${path}.${list}[${i}].resources.claims[${j}].request`;
         const known = requests.length === 0 ? "it has none" : `its requests are ${requests.join(", ")}`;
-        const { resourceClaimName, resourceClaimTemplateName } = (pod.spec.resourceClaims ?? []).find(
-          ({ name }) => name === entry,
-        )!;
+        const { resourceClaimName, resourceClaimTemplateName } = found.reference;
         const what =
           request === resourceClaimName
             ? "is the name of the ResourceClaim, not of a request in it"

@@ -23,7 +23,7 @@ export function topText(data: TopData, now: number): string {
               health === "Unhealthy" ? "unhealthy" : "",
               state === "allocated" ? "" : (reason ?? ""),
               sharesCountersWith.length > 0
-                ? `shares counters with ${names(sharesCountersWith.map((id) => id.split("/").at(-1)!))}`
+                ? `shares counters with ${names(sharesCountersWith.map((id) => id.slice(id.lastIndexOf("/") + 1)))}`
                 : "",
             ]
               .filter((part) => part !== "")

@@ -1,7 +1,7 @@
 import { type Features, parseFeatureGates } from "@dray/api";
 import { costLimit, type Reads } from "@dray/cel";
 import { systemClock, timeText } from "@dray/client";
-import { checkDeviceExpression, type Rejected } from "../../cel/check-device-expression.ts";
+import { checkSelector, type Rejected } from "../../cel/check-device-expression.ts";
 import { checkExpressions } from "../../cel/check-expressions.ts";
 import { expressionsOf } from "../../cel/expressions.ts";
 import { readAllDrafts } from "../../manifests/documents.ts";
@@ -60,7 +60,7 @@ export async function celCheck(expression: string | undefined, flags: CelCheckFl
     return withProgress("Reading the manifests", (progress) => checkFiles(flags, features, progress));
   }
   if (expression === undefined) throw new UsageError("give an expression, or manifests with -f");
-  const verdict = checkDeviceExpression(expression, features, flags.new === true);
+  const verdict = checkSelector(expression, features, flags.new === true);
   if (!verdict.valid) return refuse(expression, verdict, flags.output);
   const { type, maxCost, reads, warnings } = verdict;
   if (flags.output !== undefined)
@@ -110,8 +110,7 @@ async function checkFiles(flags: CelCheckFlags, features: Features, progress: Pr
     const expressions = checked.map(({ verdict, data }) => {
       if (!verdict.valid) return { ...data, ...verdict };
       if (!("maxCost" in verdict)) return { ...data, ...verdict };
-      const { selector: _, ...facts } = verdict;
-      return { ...data, ...facts, costLimit };
+      return { ...data, ...verdict, costLimit };
     });
     return printData({ expressions, errors: problems, summary }, flags.output);
   }
@@ -197,10 +196,9 @@ export function celEval(expression: string, flags: CelEvalFlags): Promise<void> 
 
 async function evaluate(expression: string, flags: CelEvalFlags, progress: Progress): Promise<void> {
   const features = featuresOption(flags);
-  const verdict = checkDeviceExpression(expression, features, flags.new === true);
+  const verdict = checkSelector(expression, features, flags.new === true);
   if (!verdict.valid) return refuse(expression, verdict, flags.output);
-  const { warnings } = verdict;
-  const selector = verdict.selector!;
+  const { warnings, selector } = verdict;
   const { world, problems, notes } = readObjects(await readSources(flags.filename, flags.recursive), {
     features,
     namespace: "default",

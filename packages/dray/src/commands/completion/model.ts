@@ -20,6 +20,8 @@ export interface CompletedOption {
 
 /** A command and its possible arguments. */
 export interface CompletedCommand {
+  /** `check` */
+  readonly name: string;
   /** `["dray", "cel", "check"]` */
   readonly path: readonly string[];
   readonly description: string;
@@ -49,6 +51,7 @@ export function completionModel(command: Command, parents: readonly string[] = [
   const help = command.createHelp();
   const args = command.registeredArguments;
   return {
+    name: command.name(),
     path,
     description: command.description(),
     commands: help.visibleCommands(command).map((child) => completionModel(child, path)),

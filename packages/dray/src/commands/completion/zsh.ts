@@ -34,10 +34,10 @@ function functionOf({ path, commands, options, arguments: args, variadic }: Comp
 }
 `;
   }
-  const list = commands.map(({ path: own, description }) =>
-    quote(`${escapeColons(own.at(-1)!)}:${summary(description)}`),
+  const list = commands.map(({ name, description }) =>
+    quote(`${escapeColons(name)}:${summary(description)}`),
   );
-  const cases = commands.map(({ path: own }) => `        ${own.at(-1)}) ${functionName(own)} ;;`);
+  const cases = commands.map(({ name, path: own }) => `        ${name}) ${functionName(own)} ;;`);
   return `${name}() {
   local context state state_descr line
   typeset -A opt_args

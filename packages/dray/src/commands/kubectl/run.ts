@@ -167,7 +167,7 @@ async function logs(client: Client, { positional, flags }: Arguments, namespace:
     throw new UsageError("logs needs a pod or -l SELECTOR");
   const names =
     selector === undefined
-      ? [named!]
+      ? positional.slice(0, 1)
       : (await client.resource(Pod).list({ namespace, labelSelector: selector })).items.map(
           (pod) => pod.metadata.name,
         );

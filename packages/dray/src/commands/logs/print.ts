@@ -1,11 +1,13 @@
 import type { styleText } from "node:util";
 import { type Entry, nameOf } from "./entry.ts";
 
-const levels: readonly [least: number, name: string, style: Parameters<typeof styleText>[0]][] = [
+type Level = readonly [least: number, name: string, style: Parameters<typeof styleText>[0]];
+
+const lowest: Level = [0, "debug", "dim"];
+const levels: readonly Level[] = [
   [50, "error", "red"],
   [40, "warn", "yellow"],
   [30, "info", "none"],
-  [0, "debug", "dim"],
 ];
 
 export interface PrintOptions {
@@ -18,7 +20,7 @@ export interface PrintOptions {
 
 /** Formats an entry for people: local time, level, component, message, and the fields. */
 export function entryText(entry: Entry, { width, stacks, colour }: PrintOptions): string {
-  const [, level, style] = levels.find(([least]) => entry.level >= least) ?? levels.at(-1)!;
+  const [, level, style] = levels.find(([least]) => entry.level >= least) ?? lowest;
   const { err, error = err, ...rest } = entry.fields;
   const fields = Object.entries(rest).map(
     ([key, value]) => ` ${colour("dim", `${key}=`)}${valueText(value)}`,
