@@ -48,7 +48,8 @@ testOutcomes([
   ['ip("1.2.3.4") in [ip("1.2.3.4")]', true],
   ['type(ip("1.2.3.4")) == net.IP && type(cidr("::/0")) == net.CIDR', true],
   ['cidr("10.0.0.0/8").containsIP("10.1.2.3") && cidr("10.0.0.0/8").containsIP(ip("10.1.2.3"))', true],
-  ['cidr("10.0.0.0/8").containsIP("::1")', false],
+  ['cidr("10.0.0.0/8").containsIP("::1")', false, 3],
+  ['cidr("10.0.0.0/8").containsCIDR("10.0.0.0/9")', true, 5],
   ['cidr("10.0.0.0/8").containsIP("bad")', "no such overload"],
   [
     'cidr("10.0.0.0/8").containsCIDR("10.0.0.0/9") && !cidr("10.0.0.0/9").containsCIDR(cidr("10.0.0.0/8"))',
