@@ -4,6 +4,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { type Allowance, judge } from "./allowances.ts";
 import { ambientState } from "./ambient-state.ts";
+import { assertions } from "./assertions.ts";
 import { casts } from "./casts.ts";
 import { deadExports } from "./dead-exports.ts";
 import { dependencies, type Manifest } from "./dependencies.ts";
@@ -50,6 +51,7 @@ const handWritten = sources.filter(({ isGenerated }) => !isGenerated);
 const rules: Readonly<Record<string, () => Finding[]>> = {
   "ambient state": () => ambientState(sources),
   "dead exports": () => deadExports(sources, entryPoints()),
+  assertions: () => assertions(handWritten),
   casts: () => casts(handWritten),
   dependencies: () => dependencies(sources, named),
   lengths: () => lengths(handWritten),

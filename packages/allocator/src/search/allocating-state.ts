@@ -244,8 +244,9 @@ export class AllocatingState {
     return allocating;
   }
 
-  /** Only for a device that consumes counters: its pool has them, or would be invalid. */
+  /** Only for a device that consumes counters. */
   #countersOf(position: number): SharedCounters {
+    // Its pool has them, or would be invalid.
     return this.#problem.view.poolOf[position]!.counters!;
   }
 
@@ -303,8 +304,9 @@ export class AllocatingState {
     return true;
   }
 
-  /** Undoes the last `#joinGroups`, which has pushed the groups before it. */
+  /** Undoes the last `#joinGroups`. */
   #leaveGroups(): void {
+    // It has pushed the groups before it.
     for (const { counters, set, open } of this.#groupsBefore.pop()!.toReversed()) {
       if (open === undefined) counters.groups.delete(set);
       else counters.groups.set(set, open);
