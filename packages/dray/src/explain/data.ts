@@ -86,6 +86,8 @@ export interface PlacementData {
   readonly changes: readonly Change[];
   /** Number of tried changes. */
   readonly tried: number;
+  /** Their kinds. */
+  readonly triedKinds: readonly ChangeKind[];
 }
 
 export interface NodeData {

@@ -13,30 +13,28 @@ const maxPromising = 3;
 export async function placementOf(trial: Trial): Promise<PlacementData> {
   const placement = await trial.now();
   const nodes = trial.nodes.length;
-  if (placement.type === "placed")
-    return { fits: placement.node, message: null, nodes, refusals: [], promising: [], changes: [], tried: 0 };
+  const untried = { refusals: [], promising: [], changes: [], tried: 0, triedKinds: [] };
+  if (placement.type === "placed") return { fits: placement.node, message: null, nodes, ...untried };
   const known = new Map<string, Explanation | undefined>();
   const explain = (node: string): Explanation | undefined => {
     if (!known.has(node)) known.set(node, trial.scheduler.explain(trial.pod, node));
     return known.get(node);
   };
   const { message } = placement;
-  if (placement.type === "gated")
-    return { fits: null, message, nodes, refusals: [], promising: [], changes: [], tried: 0 };
+  if (placement.type === "gated") return { fits: null, message, nodes, ...untried };
   const { refusals } =
     placement.type === "refused"
       ? explainRefusal(placement, trial.nodes, explain)
       : explainError(message, trial.nodes, explain);
   const promising = mostPromising(trial, placement, explain);
-  const { changes, tried } = await changesFor(trial, promising, refusals);
+  const tries = await changesFor(trial, promising, refusals);
   return {
     fits: null,
     message,
     nodes,
     refusals,
     promising: promising.slice(0, maxPromising),
-    changes,
-    tried,
+    ...tries,
   };
 }
 

@@ -2,7 +2,15 @@ import { humanDuration } from "@dray/api";
 import { reasonLines, requestLines } from "../plan/reason.ts";
 import { columns } from "../text/columns.ts";
 import { counted, names } from "../text/words.ts";
-import type { AllocatedDevice, ClaimData, Explained, NodeData, PlacementData, Wait } from "./data.ts";
+import type {
+  AllocatedDevice,
+  ChangeKind,
+  ClaimData,
+  Explained,
+  NodeData,
+  PlacementData,
+  Wait,
+} from "./data.ts";
 
 /** Maximum number of printed changes, and of devices. */
 const maxChanges = 6;
@@ -47,7 +55,7 @@ function sinceText(since: string | null, now: number): string {
 }
 
 function placementLines(placement: PlacementData, waits: readonly Wait[]): string[] {
-  const { fits, message, nodes, refusals, promising, changes, tried } = placement;
+  const { fits, message, nodes, refusals, promising, changes, tried, triedKinds } = placement;
   if (fits !== null) return waits.length === 0 ? [] : [`With that, it would fit on node ${fits}`];
   const said = message ?? "";
   const overview = refusals.map(({ claims: _, ...refusal }) => refusal);
@@ -65,7 +73,7 @@ function placementLines(placement: PlacementData, waits: readonly Wait[]): strin
             : `Node ${best.node} lacks least${promising.length > 1 ? ` (then ${names(promising.slice(1).map(({ node }) => node))}; -o json has all)` : ""}`,
           ...nodeLines(best),
         ]),
-    ...changeLines(changes, tried),
+    ...changeLines(changes, tried, triedKinds),
   ];
 }
 
@@ -91,9 +99,30 @@ function nodeLines({ claims }: NodeData): string[] {
 
 const podsText = (pods: readonly string[]): string => `${pods.length === 1 ? "pod" : "pods"} ${names(pods)}`;
 
-function changeLines(changes: PlacementData["changes"], tried: number): string[] {
+const changeWords: Readonly<Record<ChangeKind, string>> = {
+  toleration: "a toleration",
+  selector: "one selector less",
+  constraint: "one constraint less",
+  capacity: "less capacity",
+  count: "fewer devices",
+  uncordon: "an uncordoned node",
+  "node-selector": "no node selector",
+  device: "more devices on a node",
+  pods: "the end of other pods",
+  node: "one more node",
+  several: "two of these together",
+};
+
+function changeLines(
+  changes: PlacementData["changes"],
+  tried: number,
+  triedKinds: PlacementData["triedKinds"],
+): string[] {
   if (tried === 0) return [];
-  if (changes.length === 0) return [`None of the changes that were tried helps (${tried})`];
+  if (changes.length === 0) {
+    const kinds = triedKinds.map((kind) => changeWords[kind]).join(", ");
+    return [`None of these would help (${counted(tried, "change")} tried): ${kinds}`];
+  }
   const shown = changes.slice(0, maxChanges);
   const rest = changes.length - shown.length;
   return [

@@ -223,6 +223,14 @@ test("two changes are tried together where none helps alone", async () => {
   );
 });
 
+test("where no change helps the text says what was tried", async () => {
+  const huge = { requests: { cpu: "1000" } };
+  const asks = pod("waits", { containers: [{ name: "c", image: "c", resources: huge }] });
+  const answer = await explained("pod/waits", [...cluster, asks]);
+  assert.deepEqual(answer.placement!.triedKinds, ["node"]);
+  assert.match(explainText(answer, now), /^None of these would help \(1 change tried\): one more node$/m);
+});
+
 test("names an exhausted counter and its holders", async () => {
   const whole = deviceClass("whole", 'device.attributes["gpu.example.com"].kind == "whole"');
   const held = heldClaim("h", ["a-g0/g0-half-0"], ["p"], { deviceClassName: "half" });

@@ -1,5 +1,5 @@
 import type { KubeObject } from "@dray/api";
-import type { Change } from "../data.ts";
+import type { Change, ChangeKind } from "../data.ts";
 /** A change of one object that may help. */
 export interface Candidate extends Omit<Change, "node"> {
   readonly object: KubeObject;
@@ -10,6 +10,8 @@ export interface Candidate extends Omit<Change, "node"> {
 /** Counts attempts, up to a maximum. */
 export class Attempts {
   readonly #max: number;
+  /** The kinds of changes that were tried, in the order of their first attempts. */
+  readonly kinds = new Set<ChangeKind>();
   tried = 0;
 
   constructor(max: number) {
@@ -21,9 +23,10 @@ export class Attempts {
   }
 
   /** Makes one more attempt. Resolves to null if it does not help or the maximum is reached. */
-  async ask(land: () => Promise<string | null>): Promise<string | null> {
+  async ask(kind: ChangeKind, land: () => Promise<string | null>): Promise<string | null> {
     if (this.areOver) return null;
     this.tried++;
+    this.kinds.add(kind);
     return land();
   }
 }

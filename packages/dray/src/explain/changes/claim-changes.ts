@@ -139,7 +139,7 @@ export async function fewerDevices(
     const wanted = Number(bodyOf(claim, request.request)?.count ?? 1);
     const maxCount = Math.min(wanted - 1, Math.max(...all.map((each) => each.request.suitable)));
     for (let count = maxCount; count > Math.max(0, maxCount - maxCounts); count--) {
-      const node = await attempts.ask(() => trial.with([withCount(claim, request.request, count)]));
+      const node = await attempts.ask("count", () => trial.with([withCount(claim, request.request, count)]));
       if (node === null) continue;
       const text = `request ${request.request} of ${claimText(trial, claim)} for ${count} instead of ${wanted} devices`;
       changes.push({

@@ -46,7 +46,7 @@ export async function moreDevices(
     if (like === undefined) continue;
     const lacking = Math.min(maxDevices, Math.max(1, request.wanted - request.suitable));
     for (const count of new Set([1, lacking, Math.min(maxDevices, request.wanted)])) {
-      const landed = await attempts.ask(() => trial.with([sliceOf(like, node, count)]));
+      const landed = await attempts.ask("device", () => trial.with([sliceOf(like, node, count)]));
       if (landed === null) continue;
       done.add(key);
       const id = deviceId(like.slice.spec.driver, like.slice.spec.pool.name, like.device.name);

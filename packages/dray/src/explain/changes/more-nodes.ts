@@ -19,7 +19,7 @@ export async function moreNodes(
   const ranked = kinds.toSorted((a, b) => (rank.get(a) ?? kinds.length) - (rank.get(b) ?? kinds.length));
   for (const like of ranked.slice(0, maxKinds)) {
     const copies = copiesOf(trial.world, like, 1).map(({ object }) => object);
-    const node = await attempts.ask(() => trial.with(copies));
+    const node = await attempts.ask("node", () => trial.with(copies));
     if (node !== null) return [{ kind: "node", text: `one more node like ${like}`, node, about: { like } }];
   }
   return [];

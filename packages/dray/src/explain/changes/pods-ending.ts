@@ -30,13 +30,13 @@ export async function podsEnding(
   for (const { node } of nodes.slice(0, maxNodes)) {
     let ending = blockingPods(trial, node);
     if (ending.length === 0) continue;
-    let landed = await attempts.ask(() => trial.with(...without(trial, ending)));
+    let landed = await attempts.ask("pods", () => trial.with(...without(trial, ending)));
     if (landed === null) continue;
     // The most important pods are restored first.
     for (const pod of ending.toReversed()) {
       const fewer = ending.filter((each) => each !== pod);
       if (fewer.length === 0) break;
-      const node = await attempts.ask(() => trial.with(...without(trial, fewer)));
+      const node = await attempts.ask("pods", () => trial.with(...without(trial, fewer)));
       if (node !== null) [ending, landed] = [fewer, node];
     }
     found.push({ pods: ending, node: landed });

@@ -1,5 +1,5 @@
 import type { NodeRefusal } from "../../plan/explain.ts";
-import type { Change, NodeData } from "../data.ts";
+import type { Change, NodeData, PlacementData } from "../data.ts";
 import type { Trial } from "../trial.ts";
 import { Attempts, type Candidate } from "./attempts.ts";
 import { claimChanges, fewerDevices } from "./claim-changes.ts";
@@ -19,20 +19,20 @@ export async function changesFor(
   trial: Trial,
   promising: readonly NodeData[],
   refusals: readonly NodeRefusal[],
-): Promise<{ readonly changes: readonly Change[]; readonly tried: number }> {
+): Promise<Pick<PlacementData, "changes" | "tried" | "triedKinds">> {
   const size = trial.world.objects.length;
   const attempts = new Attempts(Math.max(10, Math.min(maxAttempts, Math.floor(maxObjects / (size + 1)))));
   const near = promising.slice(0, maxNodes);
   const changes: Change[] = [];
   const candidates = [...claimChanges(trial, near), ...nodeChanges(trial, refusals)];
   for (const { object, edit, ...change } of candidates) {
-    const node = await attempts.ask(() => trial.with([edit(object)]));
+    const node = await attempts.ask(change.kind, () => trial.with([edit(object)]));
     if (node !== null) changes.push({ ...change, node });
   }
   for (const search of [fewerDevices, moreDevices, podsEnding, moreNodes])
     for (const change of await search(trial, near, attempts)) changes.push(change);
   const found = changes.length > 0 ? changes : await pairs(trial, candidates, attempts);
-  return { changes: found, tried: attempts.tried };
+  return { changes: found, tried: attempts.tried, triedKinds: [...attempts.kinds] };
 }
 
 /** Maximum number of reported pairs. */
@@ -48,7 +48,7 @@ async function pairs(trial: Trial, candidates: readonly Candidate[], attempts: A
       const changed = isSame
         ? [other.edit(one.edit(one.object))]
         : [one.edit(one.object), other.edit(other.object)];
-      const node = await attempts.ask(() => trial.with(changed));
+      const node = await attempts.ask("several", () => trial.with(changed));
       if (node === null) continue;
       const about = { ...one.about, ...other.about };
       found.push({ kind: "several", text: `${one.text}, and ${other.text}`, node, about });
