@@ -124,7 +124,7 @@ func (p *goPackage) zeroText(expr ast.Expr) (zero string, ok bool) {
 }
 
 // internalOrder describes the server's own struct: the names in JSON of its fields in order, `name:Go` where the name in Go is
-// not that name with a capital, `=zero` where an unset field has a value. Empty if the release lacks the struct.
+// not that name with a capital, `=zero` where an unset field has a value, `:Go` for a struct that the API inlines. Empty if the release lacks the struct.
 func internalOrder(typ string, release int, capitals map[string]string) string {
 	group, version, name := split(typ)
 	pkg := internalPackage(group, kubernetesReleases[release])
@@ -150,6 +150,8 @@ func internalOrder(typ string, release int, capitals map[string]string) string {
 				text = json + ":" + field.goName + "=" + zero
 			}
 			made = append(made, text)
+		case inlines(group, version, name, releases[release].version)[field.goName]:
+			made = append(made, ":"+field.goName)
 		case !known:
 			if !hasZero {
 				zero = "null"
@@ -158,6 +160,22 @@ func internalOrder(typ string, release int, capitals map[string]string) string {
 		}
 	}
 	return strings.Join(made, " ")
+}
+
+// inlines names the structs that a versioned struct embeds, and whose fields are among its own in JSON.
+func inlines(group, version, name, release string) map[string]bool {
+	made := map[string]bool{}
+	pkg := load(group, version, release)
+	if pkg == nil || pkg.types[name] == nil {
+		return made
+	}
+	fields, _ := pkg.types[name].expr.(*ast.StructType)
+	for _, field := range fields.Fields.List {
+		if ident, ok := field.Type.(*ast.Ident); ok && len(field.Names) == 0 {
+			made[ident.Name] = true
+		}
+	}
+	return made
 }
 
 // movedName is the name in JSON of a field of the pod's security context that versioned types have in the pod's spec.

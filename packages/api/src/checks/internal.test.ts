@@ -34,3 +34,13 @@ test("a field that is not a pointer in the server has its zero value", () => {
   assert.equal(shown("core/v1.ServiceAccountTokenProjection", "1.36"), 0);
   assert.equal(shown("core/v1.ServiceAccountTokenProjection", "1.37"), null);
 });
+
+test("a struct that the API inlines has a name of its own", () => {
+  const rule = { resourceNames: ["a"], operations: ["*"], apiGroups: [""], resources: ["pods"], scope: "*" };
+  const shown = internalForm("admissionregistration/v1.NamedRuleWithOperations", rule, { release: "1.37" });
+  assert.equal(
+    JSON.stringify(shown),
+    '{"ResourceNames":["a"],"RuleWithOperations":' +
+      '{"Operations":["*"],"APIGroups":[""],"APIVersions":null,"Resources":["pods"],"Scope":"*"}}',
+  );
+});

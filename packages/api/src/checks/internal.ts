@@ -20,6 +20,8 @@ interface InternalField {
   /** Value of a field that the API's type does not have. */
   readonly constant: unknown;
   readonly row: FieldRow | undefined;
+  /** Type of a struct whose fields the API has among those of the outer one. */
+  readonly inlined: string | undefined;
 }
 
 const goName = (name: string): string => capitals[name] ?? name.charAt(0).toUpperCase() + name.slice(1);
@@ -29,6 +31,10 @@ function flatRows(type: string): FieldRow[] {
   return (typeRows.get(type) ?? []).flatMap((row) => (row[3]?.inline ? flatRows(row[2]) : [row]));
 }
 
+function inlinedType(type: string, name: string | undefined): string | undefined {
+  return typeRows.get(type)?.find((row) => row[3]?.inline && row[2].endsWith(`.${name}`))?.[2];
+}
+
 const known = new Map<string, readonly InternalField[]>();
 
 /**
@@ -36,7 +42,7 @@ const known = new Map<string, readonly InternalField[]>();
  */
 function internalFields(type: string, version: string): readonly InternalField[] {
   const order = orderOf(type, version);
-  const key = order ?? type;
+  const key = `${type} ${order ?? ""}`;
   const found = known.get(key);
   if (found !== undefined) return found;
   const rows = new Map(flatRows(type).map((row) => [row[0], row]));
@@ -44,7 +50,8 @@ function internalFields(type: string, version: string): readonly InternalField[]
   const fields = names.map((text): InternalField => {
     const [, name = "", own, constant] = /^([^:]*)(?::([^=]+)(?:=(.*))?)?$/.exec(text) ?? [];
     const value: unknown = constant === undefined ? undefined : JSON.parse(constant);
-    return { name, goName: own ?? goName(name), constant: value, row: rows.get(name) };
+    const inlined = name === "" && constant === undefined ? inlinedType(type, own) : undefined;
+    return { name, goName: own ?? goName(name), constant: value, row: rows.get(name), inlined };
   });
   known.set(key, fields);
   return fields;
@@ -92,9 +99,9 @@ export function internalForm(type: string, value: unknown, shown: Shown): unknow
   const moved = type === "core/v1.PodSpec" && version < "1.37";
   const object = moved ? withHostFields(source, provenance) : source;
   const result: Record<string, unknown> = {};
-  for (const { name, goName: key, constant, row } of internalFields(type, version)) {
+  for (const { name, goName: key, constant, row, inlined } of internalFields(type, version)) {
     if (row === undefined) {
-      result[key] = object[name] ?? constant;
+      result[key] = inlined === undefined ? (object[name] ?? constant) : internalForm(inlined, object, shown);
       continue;
     }
     const [, , fieldType, marks = {}] = row;
