@@ -51,9 +51,18 @@ export function parseCertificateRequest(request: string): CertificateRequest | U
 
 const withoutBlock = "PEM block type must be CERTIFICATE REQUEST";
 
-function parse(der: Buffer): CertificateRequest | UnreadableRequest {
+/** A request with the parts of which its signature is made. */
+interface SignedRequest extends CertificateRequest {
+  readonly info: Buffer;
+  /** Object identifier of the algorithm. */
+  readonly algorithm: string;
+  readonly signature: Buffer;
+}
+
+function parse(der: Buffer): SignedRequest | UnreadableRequest {
   try {
-    const [, subject, publicKey, ...rest] = children(child(der, 0));
+    const [info, algorithm, signature] = [child(der, 0), child(der, 1), child(der, 2)];
+    const [, subject, publicKey, ...rest] = children(info);
     if (subject === undefined || publicKey === undefined) throw new RangeError("no subject or public key");
     const names = new Map<string, string[]>();
     for (const relative of children(subject)) {
@@ -69,6 +78,9 @@ function parse(der: Buffer): CertificateRequest | UnreadableRequest {
       alternativeNames: attributes === undefined ? [] : namesIn(attributes),
       subject,
       publicKey,
+      info,
+      algorithm: objectIdText(child(algorithm, 0)),
+      signature,
     };
   } catch (error) {
     if (!(error instanceof RangeError || error instanceof TypeError)) throw error;
@@ -82,8 +94,8 @@ export function signatureProblem(request: string): string | undefined {
   if (der === undefined) return withoutBlock;
   const parsed = parse(der);
   if ("error" in parsed) return parsed.error;
-  const [info, algorithm, signature] = [child(der, 0), child(der, 1), child(der, 2)];
-  const digest = digests[objectIdText(child(algorithm, 0))];
+  const { info, algorithm, signature } = parsed;
+  const digest = digests[algorithm];
   if (digest === undefined) return "x509: cannot verify signature: algorithm unimplemented";
   try {
     const key = createPublicKey({ key: parsed.publicKey, format: "der", type: "spki" });

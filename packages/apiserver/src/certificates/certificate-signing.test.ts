@@ -7,6 +7,8 @@ import {
   parseCertificateRequest,
   signCertificateRequest,
 } from "../index.ts";
+import { signatureProblem } from "./certificate-request.ts";
+import { children, sequence } from "./der.ts";
 
 const now = Date.parse("2026-01-02T03:04:05Z");
 const day = 24 * 60 * 60_000;
@@ -86,4 +88,19 @@ test("malformed requests, requests signed with another key, and unknown usages a
   bytes[bytes.length - 5]! ^= 1;
   const forged = [lines[0], bytes.toString("base64"), ...lines.slice(-2)].join("\n");
   assert.throws(() => sign(forged), /signature does not match the key of the request/);
+});
+
+test("a request without an algorithm or a signature cannot be read", async () => {
+  const { request } = createCertificateRequest(names);
+  const [, body = ""] = /-----\n([^-]*)-----/.exec(request) ?? [];
+  const parts = children(Buffer.from(body, "base64"));
+  assert.equal(parts.length, 3);
+  for (const kept of [0, 1, 2]) {
+    const der = sequence(...parts.slice(0, kept));
+    const label = "CERTIFICATE REQUEST";
+    const pem = `-----BEGIN ${label}-----\n${der.toString("base64")}\n-----END ${label}-----\n`;
+    const error = "asn1: structure error: the request cannot be read";
+    assert.deepEqual(parseCertificateRequest(base64(pem)), { error });
+    assert.equal(signatureProblem(base64(pem)), error);
+  }
 });
