@@ -24,6 +24,7 @@ export {
   refuseWebSocket,
   type WebSocketMessages,
   type WebSocketRequest,
+  type WebSocketUpgrade,
   webSocketMessages,
   webSocketStream,
 } from "./websocket/accept.ts";

@@ -31,7 +31,7 @@ export function bytesOverWebSocket(
     accept(socket, head) {
       const serve = async (): Promise<void> => {
         if (protocol === undefined) return refuseWebSocket(socket);
-        const client = await webSocketMessages(request, socket, head, protocol);
+        const client = await webSocketMessages({ request, socket, head }, protocol);
         if (client === undefined) return;
         const binary = protocols.get(protocol);
         const send = (bytes: Uint8Array): Promise<void> =>

@@ -171,9 +171,7 @@ async function answer(
   if (headers.upgrade === "websocket") {
     const protocols = webSocketRemoteCommandProtocols;
     const command = await remoteCommandOverWebSocket(
-      { method, headers } as never,
-      socket,
-      head,
+      { request: { method, headers } as never, socket, head },
       wanted,
       protocols,
     );

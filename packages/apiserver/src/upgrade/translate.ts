@@ -46,7 +46,7 @@ export function translated(
         method: sent.method,
         headers: { ...sent.headers, "sec-websocket-protocol": subprotocols(sent).join(", ") },
       };
-      remoteCommandOverWebSocket(request, socket, head, commandOptions, [translatedProtocol])
+      remoteCommandOverWebSocket({ request, socket, head }, commandOptions, [translatedProtocol])
         .then((command) => command && carry(command, { ...kubelet, tty: commandOptions.tty, clock, log }))
         .catch((error: unknown) => {
           log.error({ error, url: sent.url }, "a stream has failed");

@@ -50,7 +50,7 @@ export async function tunnelled(
     status: 101,
     headers: {},
     accept(socket, head) {
-      webSocketStream(sent, socket, head, protocol).then(
+      webSocketStream({ request: sent, socket, head }, protocol).then(
         (client) => {
           if (client === undefined) backend.destroy();
           else

@@ -27,7 +27,7 @@ export function watchOverWebSocket(
       const serve = async (): Promise<void> => {
         if (origin === undefined || !URL.canParse(origin)) return refuseWebSocket(socket);
         if (protocols.length > 1) return refuseWebSocket(socket, "400 Bad Request");
-        const client = await webSocketMessages(request, socket, head, protocols[0] ?? "");
+        const client = await webSocketMessages({ request, socket, head }, protocols[0] ?? "");
         if (client === undefined) return;
         for await (const frame of watch.events) {
           const bytes = frame.bytes();

@@ -56,7 +56,7 @@ export async function containerEnvironment(
     const given =
       value || valueFrom === undefined
         ? expand(value ?? "", (key) => own.get(key) ?? context.services.get(key))
-        : await fromSource(pod, container, valueFrom, sources, context);
+        : await fromSource(valueFrom, container, sources, context);
     if (given !== undefined) own.set(name, given);
   }
   return [...new Map([["HOSTNAME", context.hostname], ...context.services, ...own])];
@@ -70,13 +70,13 @@ export function expand(text: string, value: (name: string) => string | undefined
 }
 
 async function fromSource(
-  pod: Pod,
-  container: Container,
   source: EnvVarSource,
+  container: Container,
   sources: Sources,
   context: EnvironmentContext,
 ): Promise<string | undefined> {
   const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef } = source;
+  const { pod } = sources;
   if (fieldRef !== undefined) return fieldValue(pod, fieldRef.fieldPath, context);
   if (resourceFieldRef !== undefined) {
     const { containerName, resource, divisor } = resourceFieldRef;
@@ -136,12 +136,12 @@ function readText(path: string): string {
 
 /** Data of config maps and secrets, each read once for one container. */
 class Sources {
-  readonly #pod: Pod;
+  readonly pod: Pod;
   readonly #client: Client;
   readonly #known = new Map<string, Record<string, string> | undefined>();
 
   constructor(pod: Pod, client: Client) {
-    this.#pod = pod;
+    this.pod = pod;
     this.#client = client;
   }
 
@@ -168,7 +168,7 @@ class Sources {
   ): Promise<Record<string, string> | undefined> {
     if (this.#known.has(missing)) return this.#known.get(missing);
     try {
-      const data = await get({ namespace: this.#pod.metadata.namespace });
+      const data = await get({ namespace: this.pod.metadata.namespace });
       this.#known.set(missing, data);
       return data;
     } catch (error) {

@@ -16,13 +16,13 @@ import { sandboxSecurity } from "./security.ts";
 export function sandboxConfig(
   pod: Pod,
   attempt: number,
-  paths: NodePaths,
+  runtimeHandler: string,
   node: {
+    readonly paths: NodePaths;
     readonly dns: ClusterDns;
     readonly podMaxPids: number | undefined;
     readonly bounds: BoundsOptions;
   },
-  runtimeHandler: string,
 ): { readonly config: SandboxConfig; readonly warnings: PodDns["warnings"] } {
   const { metadata, spec } = pod;
   const { namespace, name, uid, labels = {}, annotations = {} } = metadata;
@@ -35,7 +35,7 @@ export function sandboxConfig(
     hostname: kernelHostname(pod, node.dns.domain),
     labels,
     annotations,
-    logDirectory: podLogDirectory(paths, pod),
+    logDirectory: podLogDirectory(node.paths, pod),
     dns: dns.config,
     ports: portMappings(pod),
     hostNetwork: spec.hostNetwork ?? false,

@@ -86,7 +86,7 @@ for (const restarted of [false, true])
     }
     await pods.delete({ namespace: "default", name: old }, { gracePeriodSeconds: 0 });
     suite.driver.device = "gpu-1";
-    await podWithClaim(next, claim, "sleep 1000", "gpu-1");
+    await podWithClaim(next, claim, "sleep 1000", { device: "gpu-1" });
     await eventuallyPasses(async () =>
       assert.ok(
         (await events(next)).some((event) =>
@@ -184,7 +184,7 @@ test("a pod deleted while its claim is being prepared is unprepared, and its con
 
 test("claims are prepared once the pod's volumes are in place", async () => {
   suite.driver.calls.length = 0;
-  await podWithClaim("p32", "c31", "sleep 1000", "gpu-0", {
+  await podWithClaim("p32", "c31", "sleep 1000", {
     volumes: [{ name: "v", configMap: { name: "late" } }],
   });
   await eventuallyPasses(async () =>

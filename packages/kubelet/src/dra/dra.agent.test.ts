@@ -123,11 +123,11 @@ test("the node says once which driver is waited for by claims of a pod that went
   assert.ok(suite.driver.calls.length > before);
   suite.driver.unprepareError = "";
   // A new instance is asked at once.
-  const busy = await testDriver(suite.root(), name, "-busy");
+  const busy = await testDriver(suite.root(), name, { suffix: "-busy" });
   busy.unprepareError = "still busy";
   await eventuallyPasses(async () => assert.deepEqual(busy.calls, ["unprepare c60"]));
   await eventuallyPasses(async () => assert.deepEqual(await eventCounts(), [1]));
-  const free = await testDriver(suite.root(), name, "-free");
+  const free = await testDriver(suite.root(), name, { suffix: "-free" });
   await eventuallyPasses(async () => assert.deepEqual(free.calls, ["unprepare c60"]));
   await eventuallyPasses(async () => assert.deepEqual(checkpoint().ClaimInfoStateList, []));
   assert.deepEqual(await eventCounts(), [1]);
@@ -136,9 +136,9 @@ test("the node says once which driver is waited for by claims of a pod that went
 
 test("the health of a pod's devices is in its status, and stays after its end", async () => {
   const otherName = "health.example.com";
-  const other = await testDriver(suite.root(), otherName, "", {}, { health: ["v1"] });
+  const other = await testDriver(suite.root(), otherName, { health: ["v1"] });
   await eventuallyPasses(async () => assert.equal(other.registered.length, 1));
-  const created = await podWithClaims(suite.cluster.admin, "n1", "p51", [
+  const created = await podWithClaims(suite.cluster.admin, { node: "n1", name: "p51" }, [
     { podClaim: "gpu", name: "c51", results: [allocated(otherName)] },
   ]);
   const health = ({ status }: Pod): string => {
@@ -186,7 +186,7 @@ test("the health of a pod's devices is in its status, and stays after its end", 
 });
 
 test("rolling update: the newest instance is called, and the older again when that goes", async () => {
-  const newer = await testDriver(suite.root(), name, "-2");
+  const newer = await testDriver(suite.root(), name, { suffix: "-2" });
   await eventuallyPasses(async () => assert.equal(newer.registered.length, 1));
   suite.driver.calls.length = 0;
   await podWithClaim("p11", "c11", "sleep 1000");
@@ -233,7 +233,7 @@ test("CDI edits that the runtime does not make are named in an event, once", asy
   suite.driver.edits = {
     hooks: [{ hookName: "createContainer", path: "/bin/true" }],
   };
-  await podWithClaim("p40", "c40", "sleep 1000", "gpu-40");
+  await podWithClaim("p40", "c40", "sleep 1000", { device: "gpu-40" });
   await becomes("p40", running);
   suite.driver.edits = {};
   const left = async () => (await events("p40")).filter((event) => event.startsWith("UnsupportedByRuntime"));

@@ -54,10 +54,10 @@ async function prepared(
   const node = draNode(cluster, id, { healthChanged: (pods) => changes.push(pods), ...more });
   t.after(() => node.close());
   const info = versions === undefined ? {} : { supportedVersions: versions };
-  const driver = await testDriver(node.root, name, "", info, { health });
+  const driver = await testDriver(node.root, name, { ...info, health });
   t.after(() => driver.close());
   await eventuallyPasses(async () => assert.equal(driver.registered.length, 1));
-  const pod = await podWithClaims(cluster.admin, id, id, [
+  const pod = await podWithClaims(cluster.admin, { node: id, name: id }, [
     { podClaim: "gpu", name: id, results: [allocated(name)] },
   ]);
   await node.manager.prepare(pod);
@@ -161,7 +161,7 @@ test("of two instances the newer one is believed, and the older one's end change
   const { node, driver, health, changes } = await prepared(t);
   driver.report([{ health: HEALTHY }]);
   await eventuallyPasses(async () => assert.equal(health(), "Healthy"));
-  const newer = await testDriver(node.root, name, "-2", {}, { health: ["v1"] });
+  const newer = await testDriver(node.root, name, { suffix: "-2", health: ["v1"] });
   t.after(() => newer.close());
   newer.report([{ health: UNHEALTHY }]);
   await eventuallyPasses(async () => assert.equal(health(), "Unhealthy"));
@@ -236,7 +236,7 @@ test("devices belong to the requests that a container lists; equal IDs are named
   const id = "requests";
   const node = draNode(cluster, id);
   t.after(() => node.close());
-  const driver = await testDriver(node.root, name, "", {}, { health: ["v1"] });
+  const driver = await testDriver(node.root, name, { health: ["v1"] });
   t.after(() => driver.close());
   await eventuallyPasses(async () => assert.equal(driver.registered.length, 1));
   const device = (deviceName: string, requestNames: string[], cdiDeviceIds: string[]): object => ({
@@ -253,8 +253,7 @@ test("devices belong to the requests that a container lists; equal IDs are named
   ];
   const pod = await podWithClaims(
     cluster.admin,
-    id,
-    id,
+    { node: id, name: id },
     [
       {
         podClaim: "gpus",
@@ -263,12 +262,14 @@ test("devices belong to the requests that a container lists; equal IDs are named
         results: [{ ...allocated(name), request: "one" }],
       },
     ],
-    [
-      { name: "all", resources: { claims: [{ name: "gpus" }] } },
-      { name: "one", resources: { claims: [{ name: "gpus", request: "one" }] } },
-      { name: "two", resources: { claims: [{ name: "gpus", request: "two" }] } },
-      { name: "none" },
-    ],
+    {
+      containers: [
+        { name: "all", resources: { claims: [{ name: "gpus" }] } },
+        { name: "one", resources: { claims: [{ name: "gpus", request: "one" }] } },
+        { name: "two", resources: { claims: [{ name: "gpus", request: "two" }] } },
+        { name: "none" },
+      ],
+    },
   );
   await node.manager.prepare(pod);
   const ids = (container: string): unknown =>

@@ -142,7 +142,7 @@ test("information of 3 MB at the registration is refused with a short text, and 
     { endpoint: `/${big}` },
     { supportedVersions: [big] },
   ].entries()) {
-    const other = await testDriver(cluster.rootDir("n1"), `d${i}`, "", info);
+    const other = await testDriver(cluster.rootDir("n1"), `d${i}`, { ...info });
     await eventuallyPasses(async () => assert.equal(other.registered[0]?.pluginRegistered, false));
     const error = other.registered[0]?.error ?? "";
     assert.ok(error.length > 20 && error.length <= 1024, error.slice(0, 2000));

@@ -115,13 +115,11 @@ export class DraManager {
    */
   allocatedResourcesStatus(pod: Pod, container: Container): readonly ResourceStatus[] {
     if (!this.#features.enabled("ResourceHealthStatus")) return [];
-    return resourceStatuses(
-      pod,
-      container,
-      this.#cache,
-      (driver, device) => this.#health.get(driver, device),
-      this.#features.enabled("ResourceHealthStatusMessage"),
-    );
+    const withMessages = this.#features.enabled("ResourceHealthStatusMessage");
+    return resourceStatuses(pod, container, this.#cache, (driver, device) => {
+      const health = this.#health.get(driver, device);
+      return withMessages ? health : { ...health, message: "" };
+    });
   }
 
   /** Metrics of claims and drivers in the text format of Prometheus. */

@@ -5,7 +5,7 @@ import { ResourceSlice } from "@dray/api/resource/v1";
 import { type Client, type Log, silentLog } from "@dray/client";
 import { type RpcServer, service, unixServer } from "@dray/rpc";
 import { DRAPluginDefinition as V1beta1Definition } from "@dray/rpc/dra/v1beta1";
-import { RegistrationDefinition } from "@dray/rpc/pluginregistration/v1";
+import { type PluginInfo, RegistrationDefinition } from "@dray/rpc/pluginregistration/v1";
 import { skipClock } from "@dray/testing/clock";
 import { eventuallyPasses } from "@dray/testing/eventually";
 import type { TestCluster } from "../testing/cluster.ts";
@@ -48,7 +48,7 @@ test("uses the first known version of the plugin's list; without one the error n
       "invalid supported gRPC versions of DRA driver plugin d3.example.com: empty list of supported gRPC services (aka supported versions)",
     ],
   ] as const) {
-    const driver = await testDriver(node.root, `d${index}.example.com`, "", {
+    const driver = await testDriver(node.root, `d${index}.example.com`, {
       supportedVersions: [...supportedVersions],
     });
     t.after(() => driver.close());
@@ -79,13 +79,13 @@ test("a driver that has v1beta1 only prepares and unprepares", async (t) => {
         },
       }),
     ]),
-    await registrationSocket(node.root, endpoint, ["v1beta1.DRAPlugin"]),
+    await registrationSocket(node.root, { endpoint, supportedVersions: ["v1beta1.DRAPlugin"] }),
   ];
   t.after(async () => {
     for (const server of servers) await server.close(0);
   });
   await eventuallyPasses(async () => assert.doesNotThrow(() => node.plugins.get(name)));
-  const pod = await podWithClaims(cluster.admin, "beta", "beta", [
+  const pod = await podWithClaims(cluster.admin, { node: "beta", name: "beta" }, [
     { podClaim: "gpu", name: "beta", results: [allocated(name)] },
   ]);
   await node.manager.prepare(pod);
@@ -102,10 +102,8 @@ interface RegistrationCalls {
 
 function registrationSocket(
   root: string,
-  endpoint: string,
-  supportedVersions: string[],
+  { type = "DRAPlugin", endpoint, supportedVersions }: Omit<PluginInfo, "name" | "type"> & { type?: string },
   calls: Partial<RegistrationCalls> = {},
-  type = "DRAPlugin",
 ): Promise<RpcServer> {
   return unixServer(join(root, "var/lib/kubelet/plugins_registry/x-reg.sock"), [
     service(RegistrationDefinition, {
@@ -127,16 +125,20 @@ test("a failed registration is retried with back-off, and one whose notification
   t.after(() => node.close());
   const asked: number[] = [];
   const notified: boolean[] = [];
-  const server = await registrationSocket(node.root, "/var/lib/kubelet/none.sock", ["v1.DRAPlugin"], {
-    info() {
-      asked.push(clock.now());
-      if (asked.length <= 3) throw new Error("not yet");
+  const server = await registrationSocket(
+    node.root,
+    { endpoint: "/var/lib/kubelet/none.sock", supportedVersions: ["v1.DRAPlugin"] },
+    {
+      info() {
+        asked.push(clock.now());
+        if (asked.length <= 3) throw new Error("not yet");
+      },
+      notify(registered) {
+        notified.push(registered);
+        if (notified.length === 1) throw new Error("not heard");
+      },
     },
-    notify(registered) {
-      notified.push(registered);
-      if (notified.length === 1) throw new Error("not heard");
-    },
-  });
+  );
   t.after(() => server.close(0));
   for (const [attempts, wait] of [
     [1, 500],
@@ -182,17 +184,18 @@ test("a socket that is made anew at the same path is another plugin: the old one
 test("of several instances the latest connected one is called; one endpoint belongs to one instance", async (t) => {
   const node = draNode(cluster, "rolling");
   t.after(() => node.close());
-  const old = await testDriver(node.root, name, "-1");
+  const old = await testDriver(node.root, name, { suffix: "-1" });
   t.after(() => old.close());
   await eventuallyPasses(async () => assert.equal(old.registered.length, 1));
-  const next = await testDriver(node.root, name, "-2");
+  const next = await testDriver(node.root, name, { suffix: "-2" });
   await eventuallyPasses(async () => assert.equal(next.registered.length, 1));
   // Registered last, but not connected: a connected instance is preferred.
-  const lost = await testDriver(node.root, name, "-3", { endpoint: "/var/lib/kubelet/nobody.sock" });
+  const lost = await testDriver(node.root, name, { suffix: "-3", endpoint: "/var/lib/kubelet/nobody.sock" });
   t.after(() => lost.close());
   await eventuallyPasses(async () => assert.equal(lost.registered.length, 1));
   await eventuallyPasses(async () => assert.match(node.plugins.get(name).endpoint, /dra-2\.sock$/));
-  const thief = await testDriver(node.root, name, "-4", {
+  const thief = await testDriver(node.root, name, {
+    suffix: "-4",
     endpoint: `/var/lib/kubelet/plugins/${name}/dra-2.sock`,
   });
   t.after(() => thief.close());
@@ -211,10 +214,8 @@ test("a CSI plugin is ignored with one line, and receives no status", async (t) 
   const notified: boolean[] = [];
   const server = await registrationSocket(
     node.root,
-    "/var/lib/kubelet/plugins/csi/csi.sock",
-    ["1.0.0"],
+    { type: "CSIPlugin", endpoint: "/var/lib/kubelet/plugins/csi/csi.sock", supportedVersions: ["1.0.0"] },
     { info: () => asked++, notify: (registered) => notified.push(registered) },
-    "CSIPlugin",
   );
   t.after(() => server.close(0));
   await eventuallyPasses(async () => assert.equal(asked, 1));
@@ -298,11 +299,14 @@ for (const delay of [undefined, 20_000])
 test("slices of a registered but unreachable driver are deleted; another registration does not extend the delay", async (t) => {
   const { clock, node, wiped, close } = wiping("unreached");
   t.after(close);
-  const driver = await testDriver(node.root, name, "", { endpoint: "/var/lib/kubelet/nobody.sock" });
+  const driver = await testDriver(node.root, name, { endpoint: "/var/lib/kubelet/nobody.sock" });
   t.after(() => driver.close());
   await eventuallyPasses(async () => assert.doesNotThrow(() => node.plugins.get(name)));
   clock.skip(20_000);
-  const other = await testDriver(node.root, name, "-2", { endpoint: "/var/lib/kubelet/nobody-2.sock" });
+  const other = await testDriver(node.root, name, {
+    suffix: "-2",
+    endpoint: "/var/lib/kubelet/nobody-2.sock",
+  });
   t.after(() => other.close());
   await eventuallyPasses(async () => assert.equal(other.registered.length, 1));
   assert.deepEqual(wiped, []);

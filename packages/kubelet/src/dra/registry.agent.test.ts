@@ -95,7 +95,7 @@ test(
     symlinkSync(root, join(inPod, "r"));
     await cluster.node(node);
     // As `podUID` names them: for a rolling update, two instances have sockets of their own.
-    const driver = await testDriver(join(inPod, "r"), "gpu.example.com", `-${"u".repeat(24)}`);
+    const driver = await testDriver(join(inPod, "r"), "gpu.example.com", { suffix: `-${"u".repeat(24)}` });
     t.after(() => driver.close());
     const path = join(root, `var/lib/kubelet/plugins_registry/gpu.example.com-${"u".repeat(24)}-reg.sock`);
     assert.ok(path.length > 107, path);

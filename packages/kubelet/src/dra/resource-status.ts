@@ -14,7 +14,6 @@ export function resourceStatuses(
   container: Container,
   claims: ClaimCache,
   healthOf: (driver: string, device: DeviceName) => DeviceHealth,
-  withMessages: boolean,
 ): ResourceStatus[] {
   const statuses = new Map<string, ResourceStatus>();
   // Claims of extended resources have no entry, as upstream.
@@ -31,7 +30,7 @@ export function resourceStatuses(
         resources.set(resourceID, {
           resourceID,
           health,
-          ...(withMessages && message !== "" ? { message } : {}),
+          ...(message !== "" ? { message } : {}),
         });
       }
     const status = request === undefined ? `claim:${podClaim}` : `claim:${podClaim}/${request}`;

@@ -107,14 +107,14 @@ export class EvictionManager {
 
   /** Returns promises for the ends of evicted pods. */
   async #look(): Promise<readonly Promise<void>[]> {
-    const { thresholds, signals, clock, pressureTransitionPeriod, pods } = this.#options;
+    const { thresholds, signals, clock, pods } = this.#options;
     const running = pods();
     // Limits of pods apply even if signals cannot be observed.
     const excessive = await this.#evictExcessive(running);
     if (excessive.length > 0) return excessive;
     const observations: Observations = thresholds.length === 0 ? new Map() : await signals.observe();
     const before = this.#state;
-    this.#state = nextPressure(before, thresholds, observations, pressureTransitionPeriod, clock.now());
+    this.#state = nextPressure(before, observations, this.#options, clock.now());
     this.#tell(before.conditions);
     const [threshold] = this.#state.toReclaim;
     if (threshold === undefined) return [];

@@ -23,12 +23,12 @@ const observed = (amounts: Partial<Record<EvictionSignal, number>>): Observation
 /** Conditions after each of several observations: the time, and the available amount. */
 function run(
   thresholds: readonly Threshold[],
-  transitionPeriod: number,
+  pressureTransitionPeriod: number,
   looks: readonly (readonly [at: number, amounts: Partial<Record<EvictionSignal, number>>])[],
 ): string[] {
   let state: PressureState = noPressure;
   return looks.map(([at, amounts]) => {
-    state = nextPressure(state, thresholds, observed(amounts), transitionPeriod, at);
+    state = nextPressure(state, observed(amounts), { thresholds, pressureTransitionPeriod }, at);
     return `${[...state.conditions].join("+")}: ${state.toReclaim.map(({ signal }) => signal).join()}`;
   });
 }

@@ -13,6 +13,12 @@ export interface PressureState {
   readonly conditions: ReadonlySet<PressureCondition>;
 }
 
+export interface PressureRules {
+  readonly thresholds: readonly Threshold[];
+  /** Milliseconds for which a condition stays after its thresholds were last met. */
+  readonly pressureTransitionPeriod: number;
+}
+
 export const noPressure: PressureState = {
   firstMet: new Map(),
   lastMet: new Map(),
@@ -29,17 +35,19 @@ export const noPressure: PressureState = {
  */
 export function nextPressure(
   before: PressureState,
-  thresholds: readonly Threshold[],
   observations: Observations,
-  transitionPeriod: number,
+  rules: PressureRules,
   now: number,
 ): PressureState {
+  const { thresholds, pressureTransitionPeriod } = rules;
   const unresolved = metThresholds(before.toReclaim, observations, true);
   const met = new Set([...metThresholds(thresholds, observations, false), ...unresolved]);
   const firstMet = new Map([...met].map((threshold) => [threshold, before.firstMet.get(threshold) ?? now]));
   const seen = new Set([...met].map(({ signal }) => evictionSignals[signal].condition));
   const lastMet = new Map([...before.lastMet, ...[...seen].map((condition) => [condition, now] as const)]);
-  const recent = [...lastMet].filter(([condition, at]) => seen.has(condition) || now - at < transitionPeriod);
+  const recent = [...lastMet].filter(
+    ([condition, at]) => seen.has(condition) || now - at < pressureTransitionPeriod,
+  );
   const toReclaim = thresholds
     .filter(
       (threshold) => now - (firstMet.get(threshold) ?? Number.POSITIVE_INFINITY) >= threshold.gracePeriod,

@@ -162,7 +162,7 @@ export class CreateResult {
     this.#sysctl.apply(mapChanges(linux.sysctl), owners, id, plugin);
     this.#netDevices.apply(mapChanges(linux.netDevices), owners, id, plugin);
     if (linux.resources !== undefined)
-      mergeResources(linux.resources, [this.#resources, this.#adjustResources], owners, id, plugin);
+      mergeResources(linux.resources, [this.#resources, this.#adjustResources], claim);
     if (linux.cgroupsPath !== "") {
       claim("CgroupsPath");
       this.#linux.cgroupsPath = linux.cgroupsPath;

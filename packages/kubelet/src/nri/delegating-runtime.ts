@@ -2,6 +2,7 @@ import type { Duplex } from "node:stream";
 import type { ResourceConfig } from "../runtime/config.ts";
 import type {
   ClientStreams,
+  Command,
   Container,
   ContainerStats,
   ExecResult,
@@ -63,14 +64,8 @@ export abstract class DelegatingRuntime {
     return this.inner.execSync(id, command, timeoutMilliseconds);
   }
 
-  exec(
-    id: string,
-    command: readonly string[],
-    tty: boolean,
-    streams: ClientStreams,
-    signal: AbortSignal,
-  ): Promise<number> {
-    return this.inner.exec(id, command, tty, streams, signal);
+  exec(command: Command, streams: ClientStreams, signal: AbortSignal): Promise<number> {
+    return this.inner.exec(command, streams, signal);
   }
 
   attach(id: string, streams: ClientStreams, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,5 @@
 import { LinuxCPU, LinuxMemory, LinuxResources } from "@dray/rpc/nri/v1alpha1";
-import type { FieldName, Owners } from "./owners.ts";
+import type { FieldName } from "./owners.ts";
 
 const memoryFields: readonly (readonly [keyof LinuxMemory, FieldName])[] = [
   ["limit", "MemLimit"],
@@ -34,22 +34,20 @@ export function copyResources(resources: LinuxResources | undefined): LinuxResou
 }
 
 /**
- * Merges the resources that a plugin wants into each of `targets`. Throws NriConflict if another plugin has
- * set the same.
+ * Merges the resources that a plugin wants into each of `targets`. `claim` throws NriConflict if another
+ * plugin has set the same.
  *
  * Upstream: containerd/nri, pkg/adaptation/result.go, adjustResources.
  */
 export function mergeResources(
   wanted: LinuxResources,
   targets: readonly LinuxResources[],
-  owners: Owners,
-  id: string,
-  plugin: string,
+  claim: (field: FieldName, key?: string) => void,
 ): void {
   for (const [key, field] of memoryFields) {
     const value = wanted.memory?.[key];
     if (value === undefined) continue;
-    owners.claim(id, field, "", plugin);
+    claim(field);
     for (const target of targets) {
       target.memory ??= LinuxMemory.fromPartial({});
       Object.assign(target.memory, { [key]: value });
@@ -58,7 +56,7 @@ export function mergeResources(
   for (const [key, field] of cpuFields) {
     const value = wanted.cpu?.[key];
     if (value === undefined || value === "") continue;
-    owners.claim(id, field, "", plugin);
+    claim(field);
     for (const target of targets) {
       target.cpu ??= LinuxCPU.fromPartial({});
       Object.assign(target.cpu, { [key]: value });
@@ -67,18 +65,18 @@ export function mergeResources(
   for (const [key, field] of classFields) {
     const value = wanted[key];
     if (value === undefined) continue;
-    owners.claim(id, field, "", plugin);
+    claim(field);
     for (const target of targets) Object.assign(target, { [key]: value });
   }
   for (const limit of wanted.hugepageLimits) {
-    owners.claim(id, "HugepageLimits", limit.pageSize, plugin);
+    claim("HugepageLimits", limit.pageSize);
     for (const target of targets) {
       const others = target.hugepageLimits.filter(({ pageSize }) => pageSize !== limit.pageSize);
       target.hugepageLimits = [...others, limit];
     }
   }
   for (const [name, value] of Object.entries(wanted.unified)) {
-    owners.claim(id, "CgroupsUnified", name, plugin);
+    claim("CgroupsUnified", name);
     for (const target of targets) target.unified[name] = value;
   }
   for (const target of targets) target.devices = [...target.devices, ...wanted.devices];

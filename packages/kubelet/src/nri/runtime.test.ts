@@ -37,10 +37,12 @@ interface TestNode extends ContractMachine {
 
 async function startNode(
   t: TestContext,
-  folder: string,
-  image: string,
-  inner: () => NodeRuntime,
-  end: () => Promise<void>,
+  {
+    folder,
+    image,
+    inner,
+    close,
+  }: Pick<TestNode, "folder" | "image" | "close"> & { readonly inner: () => NodeRuntime },
 ): Promise<TestNode> {
   const cdi = join(folder, "cdi");
   const nri = join(folder, "nri.sock");
@@ -75,7 +77,7 @@ async function startNode(
       await new Promise((resolve) => setTimeout(resolve, 50));
       return plugin;
     },
-    close: end,
+    close,
   };
   await machine.node.service.start();
   const alive = setInterval(() => {}, 1000);
@@ -88,7 +90,7 @@ async function startNode(
     }
     await service.close();
     assert.deepEqual(readdirSync(records), []);
-    await end();
+    await close();
   });
   return machine;
 }
@@ -113,7 +115,12 @@ function hostNode(t: TestContext): Promise<TestNode> {
     });
     return { service, images };
   };
-  return startNode(t, folder, "busybox", inner, async () => rmSync(folder, { recursive: true }));
+  return startNode(t, {
+    folder,
+    image: "busybox",
+    inner,
+    close: async () => rmSync(folder, { recursive: true }),
+  });
 }
 
 test("adjustments of plugins are applied, and plugins receive the variables of devices", async (t) => {
@@ -311,7 +318,7 @@ test("plugins pin containers to CPUs", { skip: withoutContainerd ?? withoutCpus 
     });
     return { service, images: service.images };
   };
-  const machine = await startNode(t, folder, testImage, inner, () => containerd.close());
+  const machine = await startNode(t, { folder, image: testImage, inner, close: () => containerd.close() });
   const pinned = (cpus: string) => ({ linux: { resources: { cpu: { cpus } } } });
   const ids: string[] = [];
   const plugin = await machine.plugin({

@@ -31,7 +31,7 @@ export class Updates {
     const owned = this.#owners.copy(id);
     try {
       const wanted = ResourcesMessage.fromPartial(linux?.resources ?? {});
-      mergeResources(wanted, [resources], this.#owners, id, plugin);
+      mergeResources(wanted, [resources], (field, key = "") => this.#owners.claim(id, field, key, plugin));
     } catch (error) {
       if (!(error instanceof NriConflict) || !ignoreFailure) throw error;
       this.#owners.restore(id, owned);

@@ -75,14 +75,15 @@ test("the devices of claims are listed whole for each container that uses one, w
   driver.devices = [device("gpu-0", "a", ["v/c=0", "v/c=common"], "share"), device("gpu-1", "b", ["v/c=1"])];
   const pod = await podWithClaims(
     cluster.admin,
-    "n1",
-    "p1",
+    { node: "n1", name: "p1" },
     [{ podClaim: "gpus", name: "c1", requests: ["a", "b"], results: [{ ...allocated(name), request: "a" }] }],
-    [
-      { name: "one", resources: { claims: [{ name: "gpus", request: "a" }] } },
-      { name: "two", resources: { claims: [{ name: "gpus" }] } },
-      { name: "none" },
-    ],
+    {
+      containers: [
+        { name: "one", resources: { claims: [{ name: "gpus", request: "a" }] } },
+        { name: "two", resources: { claims: [{ name: "gpus" }] } },
+        { name: "none" },
+      ],
+    },
   );
   const { caller } = await serve(t, { pods: () => [pod], claims: node.manager });
   const unprepared = await caller.list({});

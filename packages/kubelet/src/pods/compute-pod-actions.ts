@@ -227,20 +227,14 @@ class Plan {
     const grace = Number(pod.spec.terminationGracePeriodSeconds ?? 30);
     const failed = probes.failed(container.id);
     if (container.config.hash !== containerHash(spec))
-      this.#stop(
-        spec,
-        container,
-        grace,
-        `Container ${spec.name} definition changed, will be restarted`,
-        true,
-      );
+      this.#stop(spec, container, grace, {
+        message: `Container ${spec.name} definition changed, will be restarted`,
+        replace: true,
+      });
     else if (failed !== undefined)
-      this.#stop(
-        spec,
-        container,
-        failed.graceSeconds ?? grace,
-        `Container ${spec.name} failed ${failed.type} probe, will be restarted`,
-      );
+      this.#stop(spec, container, failed.graceSeconds ?? grace, {
+        message: `Container ${spec.name} failed ${failed.type} probe, will be restarted`,
+      });
   }
 
   /** Stops running containers, main containers before sidecars; then unprepares claims. */
@@ -273,9 +267,9 @@ class Plan {
     spec: StartableContainer,
     container: Container,
     graceSeconds: number,
-    message = `Stopping container ${spec.name}`,
-    replace = false,
+    reason: { readonly message?: string; readonly replace?: boolean } = {},
   ): void {
+    const { message = `Stopping container ${spec.name}`, replace = false } = reason;
     const { now, memory } = this.#view;
     const until = memory.stopping.get(container.id);
     if (until !== undefined && until <= now + graceSeconds * 1000) return;

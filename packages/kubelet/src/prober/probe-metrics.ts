@@ -1,10 +1,13 @@
 import type { Pod } from "@dray/api/core/v1";
 import { metricText, type Sample } from "../metrics/prometheus.ts";
 
-interface Series {
+interface ProbeId {
   readonly podUid: string;
   readonly container: string;
   readonly type: string;
+}
+
+interface Series extends ProbeId {
   readonly results: Map<string, number>;
   /** Successful probes by bucket. */
   readonly buckets: number[];
@@ -22,9 +25,7 @@ export class ProbeMetrics {
   readonly #series = new Map<string, Series>();
 
   note(
-    podUid: string,
-    container: string,
-    type: string,
+    { podUid, container, type }: ProbeId,
     result: "successful" | "failed" | "unknown",
     seconds: number,
   ): void {

@@ -55,7 +55,7 @@ export class Probes {
    */
   watch(target: ProbeTarget, before?: { readonly started?: boolean; readonly ready?: boolean }): void {
     if (this.#statuses.has(target.containerId)) return;
-    const { startupProbe, readinessProbe, livenessProbe } = target.spec;
+    const { startupProbe, readinessProbe } = target.spec;
     const status: ProbeStatus = {
       started: startupProbe === undefined || before?.started === true,
       ready: readinessProbe === undefined || before?.ready === true,
@@ -64,11 +64,11 @@ export class Probes {
     };
     this.#statuses.set(target.containerId, status);
     const rest = (): void => {
-      if (readinessProbe !== undefined) this.#loop("readiness", readinessProbe, target, status);
-      if (livenessProbe !== undefined) this.#loop("liveness", livenessProbe, target, status);
+      this.#loop("readiness", target, status);
+      this.#loop("liveness", target, status);
     };
     if (startupProbe === undefined || status.started) rest();
-    else this.#loop("startup", startupProbe, target, status, rest);
+    else this.#loop("startup", target, status, rest);
   }
 
   forget(containerId: string): void {
@@ -94,15 +94,12 @@ export class Probes {
     return this.#statuses.get(containerId)?.failed;
   }
 
-  #loop(
-    type: ProbeType,
-    probe: Probe,
-    target: ProbeTarget,
-    status: ProbeStatus,
-    succeeded: () => void = () => {},
-  ): void {
+  /** No-op without a probe of the type. */
+  #loop(type: ProbeType, target: ProbeTarget, status: ProbeStatus, succeeded: () => void = () => {}): void {
     const { clock } = this.#options;
     const { signal } = status.stop;
+    const probe = target.spec[`${type}Probe`];
+    if (probe === undefined) return;
     const name = `${type[0]?.toUpperCase()}${type.slice(1)}`;
     const period = (probe.periodSeconds ?? 10) * 1000;
     let successes = 0;
@@ -161,7 +158,7 @@ export class Probes {
     const begin = clock.now();
     const note = (result: "successful" | "failed" | "unknown"): void => {
       const { podUid, spec } = target;
-      this.metrics.note(podUid, spec.name, name, result, (clock.now() - begin) / 1000);
+      this.metrics.note({ podUid, container: spec.name, type: name }, result, (clock.now() - begin) / 1000);
     };
     let message = "";
     for (let attempt = 0; attempt < maxTries && !signal.aborted; attempt++)

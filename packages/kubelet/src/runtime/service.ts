@@ -19,6 +19,14 @@ export interface Sandbox {
   readonly createdAt: number;
 }
 
+/** A command with streams in a container (CRI `ExecRequest`). */
+export interface Command {
+  /** ID of the container. */
+  readonly id: string;
+  readonly command: readonly string[];
+  readonly tty: boolean;
+}
+
 export type ContainerState = "created" | "running" | "exited";
 
 /** User of the first process of a container (CRI `LinuxContainerUser`). */
@@ -165,13 +173,7 @@ export interface RuntimeService {
    * As `execSync`, with the client's streams. Resolves with its exit code when it has ended and all its
    * output is written. The command is killed when `signal` aborts. Rejects if it cannot be started.
    */
-  exec(
-    id: string,
-    command: readonly string[],
-    tty: boolean,
-    streams: ClientStreams,
-    signal: AbortSignal,
-  ): Promise<number>;
+  exec(command: Command, streams: ClientStreams, signal: AbortSignal): Promise<number>;
   /**
    * Sends the container's output from now on, and the client's input if the container has a standard input.
    * Resolves when the container or the client's input has ended (the latter does not count for a container

@@ -36,7 +36,7 @@ export async function answerRun(
   response.on("close", () => gone.abort());
   const [stdout, stderr] = [new Beginning(), new Beginning()];
   const streams = { stdin: undefined, stdout, stderr, resize: undefined };
-  const code = await runtime.exec(containerId, command, false, streams, gone.signal);
+  const code = await runtime.exec({ id: containerId, command, tty: false }, streams, gone.signal);
   if (code !== 0)
     throw new Error(`command '${command.join(" ")}' exited with ${code}: ${stderr.bytes.toString("utf8")}`);
   response

@@ -174,21 +174,18 @@ export class NodeServer {
         .end(encodeJSON({ kind: "PodList", apiVersion: "v1", metadata: {}, items: this.#options.pods() }));
     else if (first === "containerLogs" && rest.length === 3) {
       const [namespace = "", pod = "", container = ""] = rest;
-      const gone = new AbortController();
-      response.on("close", () => gone.abort());
-      if (response.closed) return;
-      await this.#logs(namespace, pod, container, url.searchParams, response, gone.signal);
+      await this.#logs([namespace, pod, container], url.searchParams, response);
     } else throw StatusError.of("NotFound", "404 page not found");
   }
 
   async #logs(
-    namespace: string,
-    podName: string,
-    name: string,
+    [namespace, podName, name]: readonly [string, string, string],
     parameters: URLSearchParams,
     response: ServerResponse,
-    gone: AbortSignal,
   ): Promise<void> {
+    const gone = new AbortController();
+    response.on("close", () => gone.abort());
+    if (response.closed) return;
     const { runtime, clock } = this.#options;
     const query = logQuery(parameters, clock.now());
     const pod = findPod(this.#options.pods(), namespace, podName);
@@ -208,8 +205,8 @@ export class NodeServer {
       );
     response.writeHead(200, { "content-type": "text/plain" });
     response.flushHeaders();
-    for await (const chunk of containerLog(runtime, container, query, gone))
-      if (!response.write(chunk)) await drained(response, gone);
+    for await (const chunk of containerLog(runtime, container, query, gone.signal))
+      if (!response.write(chunk)) await drained(response, gone.signal);
     response.end();
   }
 }

@@ -62,7 +62,7 @@ before(async () => {
 after(() => cluster.close());
 
 const upgrade = (path: string, protocol: string | undefined = "v4.channel.k8s.io"): Promise<UpgradeAnswer> =>
-  upgradeTo(cluster, node.port, path, protocol === undefined ? {} : { [version]: protocol });
+  upgradeTo({ cluster, port: node.port }, path, protocol === undefined ? {} : { [version]: protocol });
 async function session(path: string, protocol?: string): Promise<SpdySession> {
   const answer = await upgrade(path, protocol);
   assert.ok("session" in answer, JSON.stringify(answer));
@@ -245,7 +245,8 @@ test("WebSocket: port-forward, each port with its channels", async () => {
 });
 
 test("run: both outputs of a command, or how it ended", async () => {
-  const call = (path: string) => upgradeTo(cluster, node.port, path, { connection: "close", upgrade: "" });
+  const call = (path: string) =>
+    upgradeTo({ cluster, port: node.port }, path, { connection: "close", upgrade: "" });
   const good = await call("/run/default/web/main?cmd=echo%20hi%20there");
   assert.deepEqual(good, { status: 200, text: "hi there\n" });
   assert.deepEqual(await call(`/run/default/web/${uid}/main?cmd=cat%20/none`), {
@@ -289,14 +290,13 @@ test("refusals have the codes and words of the kubelet", async () => {
     else assert.match(answer.text, text);
   }
   const plain = await upgradeTo(
-    cluster,
-    node.port,
+    { cluster, port: node.port },
     execPath(["true"]),
     { connection: "close", upgrade: "" },
     "GET",
   );
   assert.deepEqual(plain, { status: 500, text: "Upgrade request required\n" });
-  const none = await upgradeTo(cluster, node.port, execPath(["true"]), {
+  const none = await upgradeTo({ cluster, port: node.port }, execPath(["true"]), {
     upgrade: "h2c",
     [version]: "v4.channel.k8s.io",
   });
@@ -324,7 +324,7 @@ test("the stop of the agent ends its sessions and their commands", async () => {
     ({ status }) => status?.phase === "Running",
   );
   const path = "/exec/default/two/main?output=1&command=sh&command=-c&command=echo%20%24%24%3Bsleep%201000";
-  const answer = await upgradeTo(cluster, other.port, path, { [version]: "v4.channel.k8s.io" });
+  const answer = await upgradeTo({ cluster, port: other.port }, path, { [version]: "v4.channel.k8s.io" });
   assert.ok(answer.socket);
   const stdout = new Kept();
   void runRemoteCommand(answer.session, { tty: false, stdout }, "v4.channel.k8s.io").catch(() => {});

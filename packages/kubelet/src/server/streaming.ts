@@ -77,7 +77,11 @@ export class StreamingEndpoints {
     if (container === undefined) throw notFound(name);
     await this.#remoteCommand(request, wanted, async (streams, signal) => {
       try {
-        const code = await this.#options.runtime.exec(container.id, command, wanted.tty, streams, signal);
+        const code = await this.#options.runtime.exec(
+          { id: container.id, command, tty: wanted.tty },
+          streams,
+          signal,
+        );
         const how = `error executing command [${command.join(" ")}], exit code ${code}`;
         return code === 0 ? success : exited(code, how);
       } catch (error) {
@@ -135,7 +139,7 @@ export class StreamingEndpoints {
     if (isWebSocket(request)) {
       response.detachSocket(socket);
       return this.#session(connection, () =>
-        portForwardOverWebSocket(webSocketRequest(request), socket, head, ports, onConnection),
+        portForwardOverWebSocket({ request: webSocketRequest(request), socket, head }, ports, onConnection),
       );
     }
     if (upgradeToSpdy(request, response, connection, [portForwardProtocol]) === undefined) return;
@@ -189,9 +193,7 @@ export class StreamingEndpoints {
       return this.#session(connection, async () => {
         const protocols = ["v5.channel.k8s.io", ...webSocketRemoteCommandProtocols];
         const command = await remoteCommandOverWebSocket(
-          webSocketRequest(request),
-          socket,
-          head,
+          { request: webSocketRequest(request), socket, head },
           wanted,
           protocols,
         );

@@ -107,7 +107,11 @@ if (command.length > 0) {
     const stdout = new PassThrough();
     const streams = { stdin: undefined, stdout, stderr: undefined, resize: undefined };
     const script = "echo here; sleep 1000; echo there";
-    void runtime.exec(containerId, ["sh", "-c", script], false, streams, new AbortController().signal);
+    void runtime.exec(
+      { id: containerId, command: ["sh", "-c", script], tty: false },
+      streams,
+      new AbortController().signal,
+    );
     await once(stdout, "data");
   }
   process.stdout.write("started\n");

@@ -63,8 +63,7 @@ export async function podWithClaim(
   pod: string,
   claim: string,
   command: string,
-  device = "gpu-0",
-  more: Partial<PodSpec> = {},
+  { device = "gpu-0", ...more }: Partial<PodSpec> & { readonly device?: string } = {},
 ): Promise<Pod> {
   const created = await suite.cluster.admin.resource(Pod).create(
     podOn("n1", pod, {

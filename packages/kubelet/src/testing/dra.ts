@@ -87,23 +87,24 @@ export const allocated = (driver: string, device = "gpu-0"): AllocatedClaim["res
   device,
 });
 
+const main = (claims: readonly AllocatedClaim[]): Container => ({
+  name: "main",
+  command: ["sleep", "1000"],
+  resources: { claims: claims.map(({ podClaim }) => ({ name: podClaim })) },
+});
+
 /**
  * Creates a pod whose claims are allocated and reserved for it, as the scheduler leaves them; claims may
  * exist.
  */
 export async function podWithClaims(
   admin: Client,
-  node: string,
-  name: string,
+  { node, name }: { readonly node: string; readonly name: string },
   claims: readonly AllocatedClaim[],
-  containers: readonly Container[] = [
-    {
-      name: "main",
-      command: ["sleep", "1000"],
-      resources: { claims: claims.map(({ podClaim }) => ({ name: podClaim })) },
-    },
-  ],
-  status?: PodStatus,
+  {
+    containers = [main(claims)],
+    status,
+  }: { readonly containers?: readonly Container[]; readonly status?: PodStatus } = {},
 ): Promise<Pod> {
   const pods = admin.resource(Pod);
   let pod = await pods.create(

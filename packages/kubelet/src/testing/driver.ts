@@ -37,8 +37,10 @@ export interface TestDriver {
   close(): Promise<void>;
 }
 
-/** Options of the driver beside preparing. */
-export interface TestDriverOptions {
+/** Fields of the driver's registration, and its health. */
+export interface TestDriverOptions extends Partial<PluginInfo> {
+  /** Ending of the names of its sockets. */
+  readonly suffix?: string;
   /** Versions of the health service that it serves. */
   readonly health?: readonly ("v1" | "v1alpha1")[];
 }
@@ -46,9 +48,7 @@ export interface TestDriverOptions {
 export async function testDriver(
   root: string,
   name: string,
-  suffix = "",
-  info: Partial<PluginInfo> = {},
-  { health = [] }: TestDriverOptions = {},
+  { suffix = "", health = [], ...info }: TestDriverOptions = {},
 ): Promise<TestDriver> {
   const streams = healthStreams();
   const cdi = join(root, "var/run/cdi");

@@ -17,8 +17,7 @@ export type UpgradeAnswer =
 
 /** Requests SPDY/3.1 of a node's endpoint, as the API server does. */
 export function upgradeTo(
-  cluster: TestCluster,
-  port: number,
+  { cluster, port }: { readonly cluster: TestCluster; readonly port: number },
   path: string,
   headers: Readonly<Record<string, string | readonly string[]>>,
   method = "POST",

@@ -1,10 +1,9 @@
-import type { Duplex } from "node:stream";
 import { finished } from "node:stream/promises";
 import {
   acceptWebSocket,
   offeredProtocols,
   refuseWebSocket,
-  type WebSocketRequest,
+  type WebSocketUpgrade,
 } from "../websocket/accept.ts";
 import { type ChannelUse, WebSocketChannels } from "../websocket/channels.ts";
 import type { ForwardedConnection } from "./port-forward.ts";
@@ -38,15 +37,13 @@ export function forwardedPorts(query: URLSearchParams): readonly number[] {
  * request was refused.
  */
 export async function portForwardOverWebSocket(
-  request: WebSocketRequest,
-  socket: Duplex,
-  head: Uint8Array,
+  upgrade: WebSocketUpgrade,
   ports: readonly number[],
   onConnection: (connection: ForwardedConnection) => void,
 ): Promise<void> {
-  const protocol = offeredProtocols(request).find((each) => protocols.includes(each));
-  if (protocol === undefined) return refuseWebSocket(socket);
-  const ws = await acceptWebSocket(request, socket, head, protocol);
+  const protocol = offeredProtocols(upgrade.request).find((each) => protocols.includes(each));
+  if (protocol === undefined) return refuseWebSocket(upgrade.socket);
+  const ws = await acceptWebSocket(upgrade, protocol);
   if (ws === undefined) return;
   const uses = ports.flatMap((): ChannelUse[] => ["both", "out"]);
   const channels = new WebSocketChannels(ws, protocol, uses);

@@ -63,7 +63,7 @@ test("over WebSocket each port has two channels, on which it stands first", asyn
   server.on("upgrade", ({ method = "", headers, url }, socket, head) => {
     const ports = forwardedPorts(new URL(url!, "http://h").searchParams);
     const request = { method, headers: headers as Record<string, string> };
-    void portForwardOverWebSocket(request, socket, head, ports, ({ port, data, error }) => {
+    void portForwardOverWebSocket({ request, socket, head }, ports, ({ port, data, error }) => {
       if (port === 81) {
         error.end("nobody listens");
         data.destroy();

@@ -1,9 +1,9 @@
-import { type Duplex, Readable } from "node:stream";
+import { Readable } from "node:stream";
 import {
   acceptWebSocket,
   offeredProtocols,
   refuseWebSocket,
-  type WebSocketRequest,
+  type WebSocketUpgrade,
 } from "../websocket/accept.ts";
 import { WebSocketChannels } from "../websocket/channels.ts";
 import type { RemoteCommand, RemoteCommandOptions } from "./remote-command.ts";
@@ -30,18 +30,16 @@ const [stdinChannel, stdoutChannel, stderrChannel, errorChannel, resizeChannel] 
  * Returns undefined after a refused request.
  */
 export async function remoteCommandOverWebSocket(
-  request: WebSocketRequest,
-  socket: Duplex,
-  head: Uint8Array,
+  upgrade: WebSocketUpgrade,
   wanted: RemoteCommandOptions,
   supported: readonly string[],
 ): Promise<RemoteCommand | undefined> {
-  const protocol = offeredProtocols(request).find((each) => supported.includes(each));
+  const protocol = offeredProtocols(upgrade.request).find((each) => supported.includes(each));
   if (protocol === undefined) {
-    await refuseWebSocket(socket);
+    await refuseWebSocket(upgrade.socket);
     return undefined;
   }
-  const ws = await acceptWebSocket(request, socket, head, protocol);
+  const ws = await acceptWebSocket(upgrade, protocol);
   if (ws === undefined) return undefined;
   const channels = new WebSocketChannels(ws, protocol, [
     wanted.stdin ? "in" : undefined,

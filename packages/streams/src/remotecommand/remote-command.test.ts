@@ -100,7 +100,7 @@ async function webSockets(
   const server = createServer();
   server.on("upgrade", ({ method = "", headers }, socket, head) => {
     const request = { method, headers: headers as Record<string, string> };
-    void remoteCommandOverWebSocket(request, socket, head, wanted, supported).then(
+    void remoteCommandOverWebSocket({ request, socket, head }, wanted, supported).then(
       (command) => command && serve(command),
     );
   });

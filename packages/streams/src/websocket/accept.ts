@@ -9,6 +9,14 @@ export interface WebSocketRequest {
   readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
+/** A request to upgrade to WebSocket, and its connection. */
+export interface WebSocketUpgrade {
+  readonly request: WebSocketRequest;
+  readonly socket: Duplex;
+  /** Bytes of the connection after the request. */
+  readonly head: Uint8Array;
+}
+
 /** Maximum length of a client's message, in bytes (that of Go's x/net/websocket). */
 const maxMessageBytes = 32 * 1024 * 1024;
 
@@ -25,9 +33,7 @@ export function offeredProtocols({ headers }: WebSocketRequest): readonly string
  * undefined.
  */
 export async function acceptWebSocket(
-  request: WebSocketRequest,
-  socket: Duplex,
-  head: Uint8Array,
+  { request, socket, head }: WebSocketUpgrade,
   protocol: string,
 ): Promise<WebSocket | undefined> {
   // Loaded with the first connection, to keep the start fast.
@@ -62,12 +68,10 @@ export async function acceptWebSocket(
  * stream. Returns undefined after an invalid request.
  */
 export async function webSocketStream(
-  request: WebSocketRequest,
-  socket: Duplex,
-  head: Uint8Array,
+  upgrade: WebSocketUpgrade,
   protocol: string,
 ): Promise<Duplex | undefined> {
-  const ws = await acceptWebSocket(request, socket, head, protocol);
+  const ws = await acceptWebSocket(upgrade, protocol);
   if (ws === undefined) return undefined;
   const { createWebSocketStream } = await import("ws");
   return createWebSocketStream(ws);
@@ -84,12 +88,10 @@ export interface WebSocketMessages {
 
 /** Takes over a connection as `acceptWebSocket` does, to send messages. Ignores input of the client. */
 export async function webSocketMessages(
-  request: WebSocketRequest,
-  socket: Duplex,
-  head: Uint8Array,
+  upgrade: WebSocketUpgrade,
   protocol: string,
 ): Promise<WebSocketMessages | undefined> {
-  const ws = await acceptWebSocket(request, socket, head, protocol);
+  const ws = await acceptWebSocket(upgrade, protocol);
   if (ws === undefined) return undefined;
   return {
     send: (message) =>

@@ -44,10 +44,10 @@ export async function setUpPod(state: PodState, pod: Pod, observed: Observed): P
 
 async function runSandbox(state: PodState, pod: Pod, observed: Observed): Promise<void> {
   const { context, events } = state;
-  const { runtime, paths, client } = context;
+  const { runtime, client } = context;
   const attempt = (observed.sandboxes[0]?.config.attempt ?? -1) + 1;
   const handler = await runtimeHandlerOf(pod, client);
-  const { config, warnings } = sandboxConfig(pod, attempt, paths, context, handler);
+  const { config, warnings } = sandboxConfig(pod, attempt, handler, context);
   for (const { reason, message } of warnings) events.warnOnce(pod, reason, message);
   const { unsupported } = await runtime.service.runPodSandbox(config);
   state.bounds.made(pod);

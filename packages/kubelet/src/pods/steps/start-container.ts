@@ -46,7 +46,10 @@ export async function startContainer(state: PodState, pod: Pod, action: StartAct
   const { containers } = await state.observe();
   const all = containers.get(spec.name) ?? [];
   const started = all.find((one) => one.id === id);
-  if (problem !== undefined && started !== undefined) stopAfterHook(state, pod, target, started, problem);
+  if (problem !== undefined && started !== undefined) {
+    events.warn(pod, "FailedPostStartHook", `PostStartHook failed: ${problem}`);
+    stopAfterHook(state, pod, target, started);
+  }
   await removeOlder(state, all);
   return true;
 }
@@ -186,13 +189,11 @@ async function runPostStart(
 }
 
 function stopAfterHook(
-  { events, stops, context }: PodState,
+  { stops, context }: PodState,
   pod: Pod,
   { spec, podIP }: ProbeTarget,
   container: Container,
-  problem: string,
 ): void {
-  events.warn(pod, "FailedPostStartHook", `PostStartHook failed: ${problem}`);
   context.probes.forget(container.id);
   const graceSeconds = Number(pod.spec.terminationGracePeriodSeconds ?? 30);
   stops.begin({ pod, spec, container, graceSeconds, message: "FailedPostStartHook", podIP });

@@ -1,20 +1,12 @@
 import { RpcError } from "@dray/rpc";
 import { RuntimeError } from "../error.ts";
-import type { ClientStreams, ExecResult } from "../service.ts";
+import type { ClientStreams, Command, ExecResult } from "../service.ts";
 import { type CriConnection, requestTimeout } from "./connection.ts";
 import { containerExtra } from "./labels.ts";
 import { discard, remoteCommand } from "./streaming.ts";
 
 /** Maximum length of the output of `execSync` in bytes. */
 const maxOutputBytes = 10 << 10;
-
-/** A command in a container. */
-export interface Command {
-  /** ID of the container. */
-  readonly id: string;
-  readonly command: readonly string[];
-  readonly tty: boolean;
-}
 
 /** Rejects with the reason `ExecTimeout` if the command runs too long. */
 export async function execSync(

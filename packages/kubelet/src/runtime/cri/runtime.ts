@@ -16,6 +16,7 @@ import { RuntimeError } from "../error.ts";
 import type { ImageService } from "../images.ts";
 import type {
   ClientStreams,
+  Command,
   Container,
   ContainerStats,
   ExecResult,
@@ -267,14 +268,8 @@ export class CriRuntime implements RuntimeService {
     return this.#try("ExecError", (connection) => execSync(connection, id, command, timeoutMilliseconds));
   }
 
-  async exec(
-    id: string,
-    command: readonly string[],
-    tty: boolean,
-    streams: ClientStreams,
-    signal: AbortSignal,
-  ): Promise<number> {
-    return this.#try("ExecError", (connection) => exec(connection, { id, command, tty }, streams, signal));
+  async exec(command: Command, streams: ClientStreams, signal: AbortSignal): Promise<number> {
+    return this.#try("ExecError", (connection) => exec(connection, command, streams, signal));
   }
 
   async attach(id: string, streams: ClientStreams, signal: AbortSignal): Promise<void> {

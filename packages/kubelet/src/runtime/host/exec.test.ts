@@ -62,9 +62,7 @@ function createSuite(isolation: string) {
     const stdout = new Kept();
     const stderr = options.tty ? undefined : new Kept();
     const code = runtime.exec(
-      id,
-      command,
-      options.tty ?? false,
+      { id, command, tty: options.tty ?? false },
       { stdin, stdout, stderr, resize: options.sizes },
       options.signal ?? never,
     );
@@ -106,9 +104,11 @@ function streamTests({ isolation, root, runtime, containerId, start, sh }: Suite
     const slow = new Writable({ highWaterMark: 1024, write: () => {} });
     const stop = new AbortController();
     const code = runtime.exec(
-      containerId(),
-      ["sh", "-c", `yes | head -c 50000000; echo done >'${root}/${isolation}-done'`],
-      false,
+      {
+        id: containerId(),
+        command: ["sh", "-c", `yes | head -c 50000000; echo done >'${root}/${isolation}-done'`],
+        tty: false,
+      },
       { stdin: undefined, stdout: slow, stderr: undefined, resize: undefined },
       stop.signal,
     );
@@ -216,9 +216,7 @@ function containerEndTests({ root, runtime }: Suite): void {
     await runtime.startContainer(made.id);
     const stdout = new Kept();
     const code = runtime.exec(
-      made.id,
-      ["sh", "-c", "echo here; sleep 1000"],
-      false,
+      { id: made.id, command: ["sh", "-c", "echo here; sleep 1000"], tty: false },
       { stdin: undefined, stdout, stderr: undefined, resize: undefined },
       never,
     );
@@ -227,9 +225,7 @@ function containerEndTests({ root, runtime }: Suite): void {
     assert.equal(await code, 137);
     await assert.rejects(
       runtime.exec(
-        made.id,
-        ["true"],
-        false,
+        { id: made.id, command: ["true"], tty: false },
         { stdin: undefined, stdout: undefined, stderr: undefined, resize: undefined },
         never,
       ),

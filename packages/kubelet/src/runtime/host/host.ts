@@ -7,6 +7,7 @@ import type { ContainerConfig, ResourceConfig, SandboxConfig } from "../config.t
 import { checkRuntimeHandler, RuntimeError } from "../error.ts";
 import type {
   ClientStreams,
+  Command,
   Container,
   ContainerStats,
   ExecResult,
@@ -365,13 +366,7 @@ export class HostRuntime implements RuntimeService {
     return runCommand(joining, timeoutMilliseconds, this.#options.clock);
   }
 
-  async exec(
-    id: string,
-    command: readonly string[],
-    tty: boolean,
-    streams: ClientStreams,
-    signal: AbortSignal,
-  ): Promise<number> {
+  async exec({ id, command, tty }: Command, streams: ClientStreams, signal: AbortSignal): Promise<number> {
     const container = this.#get(id);
     const joining = joinContainer(container, this.#isolation, command, tty);
     const { directory } = container;

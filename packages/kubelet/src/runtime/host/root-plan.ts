@@ -96,7 +96,7 @@ export function planRoot(
   const sorted = mounts
     .map((mount, index) => ({ mount, index, depth: names(mount.containerPath).length }))
     .sort((a, b) => a.depth - b.depth || a.index - b.index);
-  for (const { mount } of sorted) place(root, mount, ownRoot);
+  for (const { mount } of sorted) place({ root, ownRoot }, mount);
   const plan: MutablePlan = { directories: [], copies: [], files: [], links: [], mounts: [] };
   emit(root, "/", true, plan);
   return plan;
@@ -213,17 +213,23 @@ function names(path: string): string[] {
   return path.split("/").filter((part) => part !== "" && part !== ".");
 }
 
+/** The plan below a root, and the node's own folder on the host, in which mount points may be created. */
+interface NodeTree {
+  readonly root: Place;
+  readonly ownRoot: string;
+}
+
 function directory(): Place {
   return { kind: "directory", source: "", readOnly: false, file: false, children: new Map() };
 }
 
-function place(root: Place, mount: MountConfig, ownRoot: string): void {
+function place(tree: NodeTree, mount: MountConfig): void {
   const file = !lstatFollowing(mount.hostPath, mount).isDirectory();
   let path = names(mount.containerPath);
   // The first walk only reads; if it finds a mount point missing, the next one expands the way to it.
   let expanding = false;
   for (let links = 0; links <= 40; ) {
-    const end = walk(root, path, expanding, ownRoot, file);
+    const end = walk(tree, path, file, expanding);
     if (end === "missing") expanding = true;
     else if (Array.isArray(end)) {
       path = end;
@@ -255,11 +261,10 @@ function problem(path: string, text: string): RuntimeError {
  * or `missing` if the host lacks a part of the way and `expanding` is not set.
  */
 function walk(
-  root: Place,
+  { root, ownRoot }: NodeTree,
   path: readonly string[],
-  expanding: boolean,
-  ownRoot: string,
   file: boolean,
+  expanding: boolean,
 ): "missing" | string[] | { readonly parent: Place; readonly name: string } {
   const shown = `/${path.join("/")}`;
   let here = root;

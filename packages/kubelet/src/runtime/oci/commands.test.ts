@@ -29,9 +29,7 @@ test("commands run beside the program", options, async () => {
   const input = new PassThrough();
   const both = streams(input);
   const code = suite.runtime.exec(
-    id,
-    ["sh", "-c", "cat; echo bad >&2; exit 9"],
-    false,
+    { id, command: ["sh", "-c", "cat; echo bad >&2; exit 9"], tty: false },
     both,
     new AbortController().signal,
   );
@@ -40,7 +38,7 @@ test("commands run beside the program", options, async () => {
   assert.match(both.text(), /typed/);
   assert.match(both.text(), /bad/);
   const controller = new AbortController();
-  const gone = suite.runtime.exec(id, ["sleep", "88"], false, streams(), controller.signal);
+  const gone = suite.runtime.exec({ id, command: ["sleep", "88"], tty: false }, streams(), controller.signal);
   await eventuallyPasses(async () => assert.match((await exec("ps")).output, /sleep 88/));
   controller.abort();
   await assert.rejects(gone);
@@ -72,7 +70,7 @@ test("terminals have a size and an input", options, async () => {
   }
   const typed = new PassThrough();
   const shell = { ...streams(typed), stderr: undefined, resize: sizes() };
-  const exit = suite.runtime.exec(id, ["sh"], true, shell, new AbortController().signal);
+  const exit = suite.runtime.exec({ id, command: ["sh"], tty: true }, shell, new AbortController().signal);
   await eventuallyPasses(() => {
     typed.write("stty size; echo $TERM\n");
     assert.match(shell.text(), /37 101\r\nxterm/);

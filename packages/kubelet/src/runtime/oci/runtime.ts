@@ -15,6 +15,7 @@ import { bootId } from "../host/processes.ts";
 import { readRecord, writeRecord } from "../host/records.ts";
 import type {
   ClientStreams,
+  Command,
   Container,
   ContainerStats,
   ExecResult,
@@ -326,13 +327,7 @@ export class OciRuntime implements RuntimeService {
     return this.#runc.exec({ execId: this.#options.newId(), directory, id, command, tty });
   }
 
-  async exec(
-    id: string,
-    command: readonly string[],
-    tty: boolean,
-    streams: ClientStreams,
-    signal: AbortSignal,
-  ): Promise<number> {
+  async exec({ id, command, tty }: Command, streams: ClientStreams, signal: AbortSignal): Promise<number> {
     const exec = this.#exec(id, command, tty);
     const { directory } = this.#get(id);
     const options = { id: this.#options.newId(), command: exec.command, tty, streams, directory, signal };

@@ -39,13 +39,17 @@ export function execRules(rule: Rule, cannot: Lacking): void {
     const { id } = await pod.start("sleep 1000");
     const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
     const streams = { ...noStreams, stdin, stdout, stderr };
-    const code = pod.node.service.exec(id, ["sh", "-c", "cat; echo err >&2; exit 4"], false, streams, never);
+    const code = pod.node.service.exec(
+      { id, command: ["sh", "-c", "cat; echo err >&2; exit 4"], tty: false },
+      streams,
+      never,
+    );
     const outputs = Promise.all([text(stdout), text(stderr)]);
     const long = "x".repeat(300_000);
     stdin.end(`hello ${long}`);
     assert.equal(await code, 4);
     assert.deepEqual(await outputs, [`hello ${long}`, "err\n"]);
-    assert.equal(await pod.node.service.exec(id, ["true"], false, noStreams, never), 0);
+    assert.equal(await pod.node.service.exec({ id, command: ["true"], tty: false }, noStreams, never), 0);
   });
 
   rule(
@@ -61,7 +65,10 @@ export function execRules(rule: Rule, cannot: Lacking): void {
       }
       const script = "until [ \"$(stty size)\" = '22 111' ]; do sleep 0.05; done; echo size; tty";
       const streams = { ...noStreams, stdin, stdout, resize: resize() };
-      assert.equal(await pod.node.service.exec(id, ["sh", "-c", script], true, streams, never), 0);
+      assert.equal(
+        await pod.node.service.exec({ id, command: ["sh", "-c", script], tty: true }, streams, never),
+        0,
+      );
       assert.match(stdout.text, /size\r\n\/dev\/pts\/\d+\r\n/);
     },
     "terminals",
@@ -79,7 +86,7 @@ export function execRules(rule: Rule, cannot: Lacking): void {
     const stdout = new Kept();
     const script = `echo on; cd "$V" && while :; do echo x >> alive; sleep 0.05; done`;
     const command = ["sh", "-c", script];
-    const code = pod.node.service.exec(id, command, false, { ...noStreams, stdout }, gone.signal);
+    const code = pod.node.service.exec({ id, command, tty: false }, { ...noStreams, stdout }, gone.signal);
     const rejected = assert.rejects(code);
     await stdout.until(/on/);
     gone.abort();

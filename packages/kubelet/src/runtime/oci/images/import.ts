@@ -216,7 +216,7 @@ function folderSource(store: ContentStore, lease: Lease, path: string): Source {
     async take({ digest, size }) {
       if (store.hold(lease, digest)) return;
       const file = join(path, "blobs", "sha256", digest.slice("sha256:".length));
-      await store.ingest(lease, digest, size, async (offset) => {
+      await store.ingest(lease, { digest, size }, async (offset) => {
         if (!(await stat(file)).isFile()) throw new ContentError(`${file} is not a regular file`);
         return { offset, chunks: createReadStream(file, { start: offset, highWaterMark: 1 << 18 }) };
       });

@@ -88,12 +88,10 @@ export class OciImages implements ImageService {
       try {
         return await this.#store.withLease(async (lease) => {
           const { manifest, target } = await pullImage(
+            reference,
+            { credentials: one, options: this.#options, signal },
             this.#store,
             lease,
-            reference,
-            one,
-            this.#options,
-            signal,
           );
           // Unpacked now, so that a damaged layer is an error of the pull.
           await this.snapshots.prepare(await this.#store.readImage(manifest));

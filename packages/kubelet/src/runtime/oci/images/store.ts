@@ -52,6 +52,12 @@ export interface ReadImage {
 /** Maximum age of a partial blob that is not continued, in milliseconds. */
 const maxPartialAge = 24 * 3_600_000;
 
+/** A blob that is expected. */
+interface Blob {
+  readonly digest: string;
+  readonly size: number;
+}
+
 /**
  * Blobs by digest, and their images, on disk. Several processes may use one directory. A blob is complete or
  * missing, and always has its digest.
@@ -114,8 +120,7 @@ export class ContentStore {
    */
   async ingest(
     lease: Lease,
-    digest: string,
-    size: number,
+    { digest, size }: Blob,
     source: (
       offset: number,
     ) => Promise<{ readonly offset: number; readonly chunks: AsyncIterable<Uint8Array> }>,

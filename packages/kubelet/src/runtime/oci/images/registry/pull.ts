@@ -1,10 +1,9 @@
-import type { ImageCredentials } from "../../../images.ts";
 import { hostsOf } from "../hosts.ts";
 import { choosePlatform, type Descriptor, ManifestError, ownPlatform, parseManifest } from "../manifest.ts";
 import { formatReference, type Reference } from "../reference.ts";
 import type { ContentStore, Lease } from "../store.ts";
 import { RegistryError } from "./error.ts";
-import { type RegistryOptions, Session } from "./session.ts";
+import { type RegistryAccess, Session } from "./session.ts";
 
 /**
  * Pulls an image into the store, for this machine's platform (OCI distribution specification), from the first
@@ -12,18 +11,16 @@ import { type RegistryOptions, Session } from "./session.ts";
  * which may be an index. Throws RegistryError, RegistryHostsError, ManifestError or ContentError.
  */
 export async function pullImage(
+  reference: Reference,
+  access: RegistryAccess,
   store: ContentStore,
   lease: Lease,
-  reference: Reference,
-  credentials: ImageCredentials | undefined,
-  options: RegistryOptions,
-  signal?: AbortSignal,
 ): Promise<{ readonly manifest: string; readonly target: string }> {
-  const hosts = await hostsOf(reference.domain, options);
+  const hosts = await hostsOf(reference.domain, access.options);
   const session = new Sessions(
     reference,
-    hosts.map((host) => new Session({ reference, host, credentials, options, signal })),
-    signal,
+    hosts.map((host) => new Session({ reference, host, ...access })),
+    access.signal,
   );
   const target = await session.manifest(store, lease, reference.digest ?? reference.tag ?? "latest");
   let manifest = target;

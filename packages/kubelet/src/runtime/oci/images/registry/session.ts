@@ -45,12 +45,15 @@ const maxErrorBytes = 16 << 10;
 
 const accept = [ociIndex, ociManifest, dockerList, dockerManifest].join(", ");
 
-export interface SessionOptions {
-  readonly reference: Reference;
-  readonly host: RegistryHost;
+export interface RegistryAccess {
   readonly credentials: ImageCredentials | undefined;
   readonly options: RegistryOptions;
   readonly signal: AbortSignal | undefined;
+}
+
+export interface SessionOptions extends RegistryAccess {
+  readonly reference: Reference;
+  readonly host: RegistryHost;
 }
 
 /** Talks to one host of the registry of one reference, with one set of credentials. */
@@ -119,8 +122,7 @@ export class Session {
       try {
         return await store.ingest(
           lease,
-          digest,
-          size,
+          { digest, size },
           async (offset) => {
             reached = offset;
             const response = await this.#get(
