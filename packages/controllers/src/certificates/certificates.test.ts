@@ -22,14 +22,22 @@ const server = ["digital signature", "server auth"];
 
 type Names = Parameters<typeof createCertificateRequest>[0];
 
-function request(name: string, signer: string, usages: readonly string[], names: Names, more = {}): object {
+function request(
+  name: string,
+  signer: string,
+  names: Names,
+  spec: {
+    readonly usages: readonly string[];
+    readonly expirationSeconds?: number;
+    readonly signerName?: string;
+  },
+): object {
   return {
     metadata: { name },
     spec: {
       request: Buffer.from(createCertificateRequest(names).request).toString("base64"),
       signerName: `kubernetes.io/${signer}`,
-      usages,
-      ...more,
+      ...spec,
     },
   };
 }
@@ -78,7 +86,7 @@ test("approved requests of Kubernetes' signers are signed for as long as they as
       const more = seconds === undefined ? {} : { expirationSeconds: seconds };
       await cluster.create(
         CertificateSigningRequest,
-        request(name, "kube-apiserver-client", client, jane, more),
+        request(name, "kube-apiserver-client", jane, { usages: client, ...more }),
       );
     }
     await cluster.settle();
@@ -99,22 +107,32 @@ test("a rejected request fails with the reason; requests of other signers are le
     const drafts: readonly [string, object, string][] = [
       [
         "usage",
-        request("usage", "kube-apiserver-client", server, { commonName: "jane" }),
+        request("usage", "kube-apiserver-client", { commonName: "jane" }, { usages: server }),
         "invalid usage for client certificate: server auth",
       ],
       [
         "nodes",
-        request("nodes", "kube-apiserver-client-kubelet", client, { commonName: "system:node:n1" }),
+        request(
+          "nodes",
+          "kube-apiserver-client-kubelet",
+          { commonName: "system:node:n1" },
+          { usages: client },
+        ),
         "subject organization is not system:nodes",
       ],
       [
         "san",
-        request("san", "kube-apiserver-client-kubelet", client, { ...nodeName, dnsNames: ["n1"] }),
+        request(
+          "san",
+          "kube-apiserver-client-kubelet",
+          { ...nodeName, dnsNames: ["n1"] },
+          { usages: client },
+        ),
         "DNS subjectAltNames are not allowed",
       ],
       [
         "serving",
-        request("serving", "kubelet-serving", server, nodeName),
+        request("serving", "kubelet-serving", nodeName, { usages: server }),
         "DNS or IP subjectAltName is required",
       ],
     ];
@@ -122,7 +140,12 @@ test("a rejected request fails with the reason; requests of other signers are le
       await cluster.create(CertificateSigningRequest, draft);
       await approve(cluster, name);
     }
-    const own = request("own", "x", client, { commonName: "jane" }, { signerName: "example.com/signer" });
+    const own = request(
+      "own",
+      "x",
+      { commonName: "jane" },
+      { usages: client, signerName: "example.com/signer" },
+    );
     await cluster.create(CertificateSigningRequest, own);
     await approve(cluster, "own");
     for (const [name, , message] of drafts) {
@@ -134,16 +157,21 @@ test("a rejected request fails with the reason; requests of other signers are le
 
 test("a node gets its client certificate, and a serving one for the addresses of its Node only", () =>
   withCluster(all, async (cluster) => {
-    await ask(cluster, request("client", "kube-apiserver-client-kubelet", client, nodeName));
+    await ask(cluster, request("client", "kube-apiserver-client-kubelet", nodeName, { usages: client }));
     await certificateOf(cluster, "client");
     const message = "Auto approving self kubelet client certificate after SubjectAccessReview.";
     assert.deepEqual(await conditionsOf(cluster, "client"), [`Approved AutoApproved: ${message}`]);
 
     const names = { ...nodeName, dnsNames: ["n1"], ipAddresses: ["192.168.7.1"] };
-    await ask(cluster, request("early", "kubelet-serving", server, names));
+    await ask(cluster, request("early", "kubelet-serving", names, { usages: server }));
     await ask(
       cluster,
-      request("greedy", "kubelet-serving", server, { ...names, ipAddresses: ["192.168.7.1", "10.0.0.9"] }),
+      request(
+        "greedy",
+        "kubelet-serving",
+        { ...names, ipAddresses: ["192.168.7.1", "10.0.0.9"] },
+        { usages: server },
+      ),
     );
     await cluster.settle();
     assert.deepEqual(await conditionsOf(cluster, "early"), [], "the Node is not there yet");
@@ -180,10 +208,13 @@ test("a node that says it has the name or address of the API server or of anothe
       ...["kubernetes.default.svc", "localhost"].map((name) => ({ dnsNames: [name] })),
     ];
     for (const [i, names] of wanted.entries())
-      await ask(cluster, request(`theft-${i}`, "kubelet-serving", server, { ...nodeName, ...names }));
+      await ask(
+        cluster,
+        request(`theft-${i}`, "kubelet-serving", { ...nodeName, ...names }, { usages: server }),
+      );
     await ask(
       cluster,
-      request("own", "kubelet-serving", server, { ...nodeName, ipAddresses: ["192.168.7.1"] }),
+      request("own", "kubelet-serving", { ...nodeName, ipAddresses: ["192.168.7.1"] }, { usages: server }),
     );
     await certificateOf(cluster, "own");
     await cluster.settle();
@@ -192,7 +223,7 @@ test("a node that says it has the name or address of the API server or of anothe
 
 test("a request for a node certificate is approved only once its user has the right", () =>
   withCluster(all, async (cluster) => {
-    const draft = request("r", "kube-apiserver-client-kubelet", client, nodeName);
+    const draft = request("r", "kube-apiserver-client-kubelet", nodeName, { usages: client });
     const group = "system:bootstrappers";
     const asker = cluster.connect("system:bootstrap:abcdef", group, "system:authenticated", "system:masters");
     await asker.resource(CertificateSigningRequest).create(draft as never);
@@ -210,7 +241,7 @@ test("a request for a node certificate is approved only once its user has the ri
       subjects: [{ kind: "Group", apiGroup: "rbac.authorization.k8s.io", name: group }],
     });
     const weak = cluster.connect("system:bootstrap:other", group, "system:authenticated");
-    const second = request("s", "kube-apiserver-client-kubelet", client, nodeName);
+    const second = request("s", "kube-apiserver-client-kubelet", nodeName, { usages: client });
     await weak.resource(CertificateSigningRequest).create(second as never);
     await cluster.settle();
     assert.deepEqual(await conditionsOf(cluster, "s"), []);
@@ -232,7 +263,10 @@ test("requests go an hour after the decision, and undecided ones after a day", (
     async (cluster) => {
       const jane = { commonName: "jane" };
       for (const name of ["pending", "denied", "issued"])
-        await cluster.create(CertificateSigningRequest, request(name, "kube-apiserver-client", client, jane));
+        await cluster.create(
+          CertificateSigningRequest,
+          request(name, "kube-apiserver-client", jane, { usages: client }),
+        );
       await approve(cluster, "denied", "Denied");
       await approve(cluster, "issued");
       await certificateOf(cluster, "issued");

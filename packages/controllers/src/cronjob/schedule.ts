@@ -62,7 +62,11 @@ function offsetAt(zone: string, instant: number): number {
  * The first instant after `instant` at which clocks show this midnight, or the first one that follows if none
  * does.
  */
-function midnight(zone: string, instant: number, year: number, month: number, day: number): number {
+function midnight(
+  zone: string,
+  instant: number,
+  { year, month, day }: Pick<LocalTime, "year" | "month" | "day">,
+): number {
   const wanted = Date.UTC(year, month - 1, day);
   const guess = wanted - offsetAt(zone, instant);
   const corrected = wanted - offsetAt(zone, guess);
@@ -107,9 +111,9 @@ export function nextTime(schedule: Schedule, after: number, zone: string): numbe
     const now = localTime(zone, instant);
     if (now.year > lastYear) return undefined;
     if (!schedule.month.values.has(now.month)) {
-      instant = midnight(zone, instant, now.year, now.month + 1, 1);
+      instant = midnight(zone, instant, { ...now, month: now.month + 1, day: 1 });
     } else if (!isDay(schedule, now)) {
-      instant = midnight(zone, instant, now.year, now.month, now.day + 1);
+      instant = midnight(zone, instant, { ...now, day: now.day + 1 });
     } else if (!schedule.hour.values.has(now.hour)) {
       instant += hour - now.minute * minute;
     } else if (!schedule.minute.values.has(now.minute)) {

@@ -33,9 +33,7 @@ export async function startDaemonSetController(context: ControllerContext): Prom
   sets.handle({ add: setChanged, update: setChanged, delete: (set) => sync.forget(set) });
   followPods(
     pods,
-    DaemonSet,
-    sets,
-    ({ spec }) => labelSelectorOf(spec.selector),
+    { kind: DaemonSet, owners: sets, selectorOf: ({ spec }) => labelSelectorOf(spec.selector) },
     (key) => queue.add(key),
   );
   nodes.handle({

@@ -20,7 +20,12 @@ export class DaemonPlan {
   readonly #now: number;
   readonly #minReady: number;
 
-  constructor(set: DaemonSet, hash: string, nodes: readonly Node[], pods: readonly Pod[], now: number) {
+  constructor(
+    set: DaemonSet,
+    hash: string,
+    { nodes, pods }: { readonly nodes: readonly Node[]; readonly pods: readonly Pod[] },
+    now: number,
+  ) {
     this.set = set;
     this.hash = hash;
     this.#now = now;

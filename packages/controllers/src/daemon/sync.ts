@@ -74,7 +74,7 @@ export class DaemonSetSync {
     const selector = labelSelectorOf(set.spec.selector);
     if (selector.empty) return;
     const candidates = pods.byIndex("namespace", set.metadata.namespace);
-    const managed = await claimObjects(client, DaemonSet, set, selector, Pod, candidates);
+    const managed = await claimObjects(client, { kind: DaemonSet, owner: set, selector }, Pod, candidates);
     if (set.metadata.deletionTimestamp !== undefined) return;
     const revisions = await this.#revisions(set);
     if (revisions === undefined) {
@@ -84,7 +84,7 @@ export class DaemonSetSync {
     }
     const { current, olds } = revisions;
     const hash = current.metadata.labels?.[revisionHash] ?? "";
-    const plan = new DaemonPlan(set, hash, nodes.list(), managed, clock.now());
+    const plan = new DaemonPlan(set, hash, { nodes: nodes.list(), pods: managed }, clock.now());
     let failure: unknown;
     try {
       if (await this.#place(key, plan)) return this.#queue().add(key);
@@ -108,7 +108,12 @@ export class DaemonSetSync {
     const { revisions } = this.#caches;
     const past = revisions.byIndex("namespace", set.metadata.namespace);
     const selector = labelSelectorOf(set.spec.selector);
-    const history = await claimObjects(client, DaemonSet, set, selector, ControllerRevision, past);
+    const history = await claimObjects(
+      client,
+      { kind: DaemonSet, owner: set, selector },
+      ControllerRevision,
+      past,
+    );
     return syncRevisions(
       { client, informer: revisions, kind: DaemonSet, hashLabel: revisionHash },
       set,

@@ -12,15 +12,20 @@ export interface Progress {
   readonly set: string;
 }
 
+/** The outcome of a sync for the status. */
+export interface SyncResult {
+  readonly progress: Progress | undefined;
+  readonly collisionCount: number | undefined;
+  /** Terminating pods are reported (KEP-3973). */
+  readonly countsTerminating: boolean;
+}
+
 /** The status that follows from the sets. */
 export function deploymentStatus(
   deployment: Deployment,
-  newSet: ReplicaSet | undefined,
-  olds: readonly ReplicaSet[],
-  progress: Progress | undefined,
-  collisionCount: number | undefined,
+  { newSet, olds }: { readonly newSet: ReplicaSet | undefined; readonly olds: readonly ReplicaSet[] },
+  { progress, collisionCount, countsTerminating }: SyncResult,
   now: number,
-  countsTerminating: boolean,
 ): DeploymentStatus {
   const all = newSet === undefined ? olds : [...olds, newSet];
   const old = deployment.status;
@@ -44,7 +49,7 @@ export function deploymentStatus(
       ? "Deployment has minimum availability."
       : "Deployment does not have minimum availability.",
   });
-  reportProgress(conditions, deployment, newSet, counts, progress, now);
+  reportProgress(conditions, deployment, { newSet, counts, progress }, now);
   const failure = all
     .flatMap((set) => set.status?.conditions ?? [])
     .find(({ type, status }) => type === "ReplicaFailure" && status === "True");
@@ -92,12 +97,16 @@ export function untilDeadline(
 
 type Counts = { replicas: number; updatedReplicas: number; readyReplicas: number; availableReplicas: number };
 
+interface Rollout {
+  readonly newSet: ReplicaSet | undefined;
+  readonly counts: Counts;
+  readonly progress: Progress | undefined;
+}
+
 function reportProgress(
   conditions: Conditions,
   deployment: Deployment,
-  newSet: ReplicaSet | undefined,
-  counts: Counts,
-  progress: Progress | undefined,
+  { newSet, counts, progress }: Rollout,
   now: number,
 ): void {
   const deadline = deployment.spec.progressDeadlineSeconds ?? 600;

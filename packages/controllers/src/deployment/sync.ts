@@ -60,7 +60,12 @@ export class DeploymentSync {
     if (selector.empty) return;
     const candidates = sets.byIndex("namespace", deployment.metadata.namespace);
     const { client } = this.#context;
-    const managed = await claimObjects(client, Deployment, deployment, selector, ReplicaSet, candidates);
+    const managed = await claimObjects(
+      client,
+      { kind: Deployment, owner: deployment, selector },
+      ReplicaSet,
+      candidates,
+    );
     const newSet = findNewSet(deployment, managed);
     const olds = managed.filter((set) => set !== newSet);
     const isGoing = deployment.metadata.deletionTimestamp !== undefined;
@@ -123,12 +128,13 @@ export class DeploymentSync {
       progress?.reason === "FoundNewReplicaSet" && conditions?.some(({ type }) => type === "Progressing");
     const status = deploymentStatus(
       current,
-      newSet,
-      olds,
-      isKnown ? undefined : progress,
-      collisions,
+      { newSet, olds },
+      {
+        progress: isKnown ? undefined : progress,
+        collisionCount: collisions,
+        countsTerminating: features.enabled("DeploymentReplicaSetTerminatingReplicas"),
+      },
       clock.now(),
-      features.enabled("DeploymentReplicaSetTerminatingReplicas"),
     );
     await this.#writes.setStatus(current, status);
     if (collides === true) this.#queue().add(key);

@@ -32,8 +32,8 @@ test("Endpoints: ready and unready pods of a Service; gone with it", () =>
     await cluster.node("a");
     await cluster.create(Service, service("web"));
     for (const name of ["p", "q"]) await cluster.create(Pod, webPod(name));
-    await runs(cluster, "p", "a", ["10.0.0.1"]);
-    await runs(cluster, "q", "a", ["10.0.0.2"], false);
+    await runs(cluster, "p", ["10.0.0.1"]);
+    await runs(cluster, "q", ["10.0.0.2"], false);
     const endpoints = await endpointsWith(
       cluster,
       "both",

@@ -34,9 +34,9 @@ test("a Service leads to the pods that it selects, with their state, node, zone 
     await cluster.create(Pod, webPod("ready"));
     await cluster.create(Pod, webPod("starting"));
     await cluster.create(Pod, { ...webPod("other"), metadata: { name: "other", labels: { app: "other" } } });
-    const { uid } = (await runs(cluster, "ready", "a", ["10.0.0.1"])).metadata;
-    await runs(cluster, "starting", "a", ["10.0.0.2"], false);
-    await runs(cluster, "other", "a", ["10.0.0.3"]);
+    const { uid } = (await runs(cluster, "ready", ["10.0.0.1"])).metadata;
+    await runs(cluster, "starting", ["10.0.0.2"], false);
+    await runs(cluster, "other", ["10.0.0.3"]);
     const slices = await slicesOf(cluster, "endpoints", (all) => addressesOf(all).length === 2);
     assert.equal(slices.length, 1);
     const [slice] = slices;
@@ -68,7 +68,7 @@ test("a pod that ends serves while it does, and is gone afterwards", () =>
     await cluster.node("a");
     await cluster.create(Service, service("web"));
     await cluster.create(Pod, webPod("p"));
-    const pod = await runs(cluster, "p", "a", ["10.0.0.1"]);
+    const pod = await runs(cluster, "p", ["10.0.0.1"]);
     await cluster.client.resource(Pod).delete({ namespace: "d", name: "p" });
     const [slice] = await slicesOf(
       cluster,
@@ -85,7 +85,7 @@ test("publishNotReadyAddresses: a pod that is not ready counts as ready", () =>
     await cluster.node("a");
     await cluster.create(Service, service("web", { publishNotReadyAddresses: true }));
     await cluster.create(Pod, webPod("p"));
-    await runs(cluster, "p", "a", ["10.0.0.1"], false);
+    await runs(cluster, "p", ["10.0.0.1"], false);
     const [slice] = await slicesOf(cluster, "endpoint", (slices) => addressesOf(slices).length === 1);
     assert.deepEqual(slice?.endpoints?.[0]?.conditions, { ready: true, serving: false, terminating: false });
   }));
@@ -95,7 +95,7 @@ test("a headless Service names the pods of its subdomain", () =>
     await cluster.node("a");
     await cluster.create(Service, service("db", { clusterIP: "None", ports: undefined }));
     await cluster.create(Pod, webPod("db-0", { hostname: "db-0", subdomain: "db" }));
-    await runs(cluster, "db-0", "a", ["10.0.0.1"]);
+    await runs(cluster, "db-0", ["10.0.0.1"]);
     const [slice] = await slicesOf(cluster, "endpoint", (slices) => addressesOf(slices).length === 1);
     assert.equal(slice?.endpoints?.[0]?.hostname, "db-0");
     assert.equal(slice?.metadata.labels?.["service.kubernetes.io/headless"], "");
@@ -116,7 +116,7 @@ test("dual stack: one slice for each family", () =>
         }),
       );
       await cluster.create(Pod, webPod("p"));
-      await runs(cluster, "p", "a", ["10.0.0.1", "fd00::1"]);
+      await runs(cluster, "p", ["10.0.0.1", "fd00::1"]);
       const slices = await slicesOf(cluster, "both", (all) => addressesOf(all).length === 2);
       assert.deepEqual(Object.fromEntries(slices.map((slice) => [slice.addressType, addressesOf([slice])])), {
         IPv4: ["10.0.0.1"],
@@ -131,7 +131,7 @@ test("at most 100 endpoints a slice; a removed endpoint does not move the others
     await cluster.node("a");
     const names = Array.from({ length: 101 }, (_, i) => `p${i}`);
     for (const name of names) await cluster.create(Pod, webPod(name));
-    await Promise.all(names.map((name, i) => runs(cluster, name, "a", [`10.0.1.${i}`])));
+    await Promise.all(names.map((name, i) => runs(cluster, name, [`10.0.1.${i}`])));
     await cluster.create(Service, service("web"));
     const slices = await slicesOf(cluster, "all", (all) => addressesOf(all).length === 101);
     assert.deepEqual(slices.map(({ endpoints }) => endpoints?.length).sort(), [1, 100]);
@@ -151,7 +151,7 @@ test("trafficDistribution: ready endpoints have hints of their zone, or of their
     await cluster.node("a", { labels: { "topology.kubernetes.io/zone": "z1" } });
     await cluster.create(Service, service("web", { trafficDistribution: "PreferSameNode" }));
     await cluster.create(Pod, webPod("p"));
-    await runs(cluster, "p", "a", ["10.0.0.1"]);
+    await runs(cluster, "p", ["10.0.0.1"]);
     const [slice] = await slicesOf(cluster, "hints", ([first]) => first?.endpoints?.[0]?.hints !== undefined);
     assert.deepEqual(slice?.endpoints?.[0]?.hints, {
       forZones: [{ name: "z1" }],
@@ -168,7 +168,7 @@ test("restores changed and deleted slices, and leaves slices of others alone", (
     await cluster.node("a");
     await cluster.create(Service, service("web"));
     await cluster.create(Pod, webPod("p"));
-    await runs(cluster, "p", "a", ["10.0.0.1"]);
+    await runs(cluster, "p", ["10.0.0.1"]);
     const [slice] = await slicesOf(cluster, "endpoint", (all) => addressesOf(all).length === 1);
     await cluster.create(EndpointSlice, {
       metadata: { name: "mine", labels: { "kubernetes.io/service-name": "web" } },
@@ -210,10 +210,10 @@ test("slices: a controller that comes back goes on and makes nothing twice", () 
     await cluster.node("a");
     await cluster.create(Service, service("web"));
     for (const name of ["p", "q"]) await cluster.create(Pod, webPod(name));
-    await runs(cluster, "p", "a", ["10.0.0.1"]);
+    await runs(cluster, "p", ["10.0.0.1"]);
     const [before] = await slicesOf(cluster, "endpoint", (all) => addressesOf(all).length === 1);
     await cluster.restart(async () => {
-      await runs(cluster, "q", "a", ["10.0.0.2"]);
+      await runs(cluster, "q", ["10.0.0.2"]);
     }, startEndpointSliceController);
     const after = await slicesOf(cluster, "both", (all) => addressesOf(all).length === 2);
     assert.deepEqual(

@@ -52,7 +52,7 @@ export function planSlices(
   };
   for (const group of groups) {
     const key = portsKey(group.ports);
-    planGroup(plan, service, addressType, group, byPorts.get(key) ?? []);
+    planGroup(plan, { service, addressType }, group, byPorts.get(key) ?? []);
     byPorts.delete(key);
   }
   for (const slice of [...byPorts.values()].flat()) plan.delete.push(slice);
@@ -62,10 +62,15 @@ export function planSlices(
   return recycle(plan, service);
 }
 
+/** The slices of a Service with one type of addresses. */
+interface SliceFamily {
+  readonly service: Service;
+  readonly addressType: AddressType;
+}
+
 function planGroup(
   plan: SliceChanges,
-  service: Service,
-  addressType: AddressType,
+  { service, addressType }: SliceFamily,
   { ports, endpoints }: EndpointGroup,
   existing: readonly EndpointSlice[],
 ): void {

@@ -20,16 +20,15 @@ export function webPod(name: string, spec: object = {}): object {
   };
 }
 
-/** The pod runs on the node, with addresses, and is ready or not. */
+/** The pod runs on node `a`, with addresses, and is ready or not. */
 export async function runs(
   cluster: TestCluster,
   name: string,
-  node: string,
   podIPs: readonly string[],
   ready = true,
 ): Promise<Pod> {
   const pod = await cluster.get(Pod, name);
-  await cluster.run(pod, node);
+  await cluster.run(pod, "a");
   await cluster.setStatus(pod, {
     podIP: podIPs[0],
     podIPs: podIPs.map((ip) => ({ ip })),

@@ -58,7 +58,7 @@ export async function startJobController(
       orphan(job);
     },
   });
-  followPods(pods, Job, jobs, selectorOf, (key) => queue.add(key));
+  followPods(pods, { kind: Job, owners: jobs, selectorOf }, (key) => queue.add(key));
   const heldPod = (pod: Pod): void => {
     if (isTracked(pod) && orphans.isOrphaned(pod)) orphanQueue.add(keyOf(pod.metadata));
   };

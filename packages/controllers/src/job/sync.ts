@@ -80,7 +80,12 @@ export class JobSync {
     }
     const candidates = pods.byIndex("namespace", job.metadata.namespace);
     const selector = labelSelectorOf(job.spec.selector);
-    const managed = await claimObjects(client, Job, job, selector, Pod, candidates, trackingFinalizer);
+    const managed = await claimObjects(
+      client,
+      { kind: Job, owner: job, selector, finalizer: trackingFinalizer },
+      Pod,
+      candidates,
+    );
     const isGoing = job.metadata.deletionTimestamp !== undefined;
     const group = isGoing ? undefined : await this.#parts.groups?.groupOf(job, managed.length);
     const evaluation = new JobEvaluation(job, managed, this.#failures.get(job.metadata.uid), clock.now());

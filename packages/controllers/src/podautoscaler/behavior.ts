@@ -75,7 +75,7 @@ export class ScalingHistory {
   ): Normalized {
     return spec.behavior === undefined
       ? this.#withoutRules(spec, current, recommended, now)
-      : this.#withRules(spec, spec.behavior, current, recommended, now);
+      : this.#withRules(spec, current, recommended, now);
   }
 
   /** The size has been changed. */
@@ -113,8 +113,11 @@ export class ScalingHistory {
   }
 
   #withRules(
-    { minReplicas = 1, maxReplicas }: HorizontalPodAutoscalerSpec,
-    { scaleUp = {}, scaleDown = {} }: NonNullable<HorizontalPodAutoscalerSpec["behavior"]>,
+    {
+      minReplicas = 1,
+      maxReplicas,
+      behavior: { scaleUp = {}, scaleDown = {} } = {},
+    }: HorizontalPodAutoscalerSpec,
     current: number,
     recommended: number,
     now: number,

@@ -231,6 +231,6 @@ function ofValue(
       `invalid ${source} metric source: neither a value target nor an average value target was set`,
     );
   }
-  const proposal = replicasForValue(scaled.pods, scaled.wanted, value, milli(target.value), tolerances);
+  const proposal = replicasForValue(scaled, value, milli(target.value), tolerances);
   return { replicas: proposal.replicas, current: { value: milliText(proposal.usage) } };
 }

@@ -93,9 +93,9 @@ test("failed pods and pods that go do not count; neither is nothing to count", (
 
 test("a value of a whole object is shared out among the pods that are ready, or each has its part", () => {
   const { pods } = input([...three, { ready: false }]);
-  assert.equal(replicasForValue(pods, 4, 20_000, 10_000, tolerances).replicas, 6);
-  assert.equal(replicasForValue(pods, 4, 10_500, 10_000, tolerances).replicas, 4);
-  assert.equal(replicasForValue(pods, 0, 25_000, 10_000, tolerances).replicas, 3);
+  assert.equal(replicasForValue({ pods, wanted: 4 }, 20_000, 10_000, tolerances).replicas, 6);
+  assert.equal(replicasForValue({ pods, wanted: 4 }, 10_500, 10_000, tolerances).replicas, 4);
+  assert.equal(replicasForValue({ pods, wanted: 0 }, 25_000, 10_000, tolerances).replicas, 3);
   assert.deepEqual(replicasForShare(4, 90_000, 10_000, tolerances), { replicas: 9, usage: 22_500 });
   assert.equal(replicasForShare(4, 41_000, 10_000, tolerances).replicas, 4);
 });

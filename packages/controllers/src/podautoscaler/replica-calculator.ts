@@ -79,15 +79,14 @@ export function replicasForUtilization(input: PodMetricInput, target: number): P
 
 /** Pods for the value of an object, or an external one, as a whole. `pods` are those that are scaled. */
 export function replicasForValue(
-  pods: readonly Pod[],
-  current: number,
+  { pods, wanted }: { readonly pods: readonly Pod[]; readonly wanted: number },
   value: number,
   target: number,
   tolerances: Tolerances,
 ): Proposal {
   const ratio = value / target;
-  if (current === 0) return { replicas: upwards(ratio), usage: value };
-  if (isWithin(ratio, tolerances)) return { replicas: current, usage: value };
+  if (wanted === 0) return { replicas: upwards(ratio), usage: value };
+  if (isWithin(ratio, tolerances)) return { replicas: wanted, usage: value };
   if (pods.length === 0)
     throw new Error(
       "unable to calculate ready pods: no pods returned by selector while calculating replica count",

@@ -69,7 +69,7 @@ export class AutoscalerScaling {
       }
     }
     if (desired !== current) {
-      await this.#resize(sync, target, current, desired, reason);
+      await this.#resize(sync, target, desired, reason);
       history.record(spec, current, desired, sync.now);
       sync.noteZero(current, desired);
     }
@@ -140,13 +140,7 @@ export class AutoscalerScaling {
     return found;
   }
 
-  async #resize(
-    sync: AutoscalerSync,
-    target: Scaled,
-    current: number,
-    desired: number,
-    reason: string,
-  ): Promise<void> {
+  async #resize(sync: AutoscalerSync, target: Scaled, desired: number, reason: string): Promise<void> {
     const { autoscaler } = sync;
     const { namespace } = autoscaler.metadata;
     const { apiVersion = "v1", kind, name } = autoscaler.spec.scaleTargetRef;
@@ -165,6 +159,7 @@ export class AutoscalerScaling {
       this.#recorder.event(autoscaler, "Warning", "FailedRescale", text);
       const message = `the HPA controller was unable to update the target scale: ${textOf(error)}`;
       sync.set("AbleToScale", "False", "FailedUpdateScale", message);
+      const current = target.scale.spec?.replicas ?? 0;
       sync.finish(current, autoscaler.status?.desiredReplicas ?? 0, false);
       throw new Unscalable(message);
     }

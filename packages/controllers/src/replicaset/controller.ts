@@ -82,7 +82,7 @@ async function startReplication<O extends Replicated>(
       if (controller !== undefined && isRejected(pod) && !isRejected(old)) rejections.add(controller.uid);
     },
   });
-  followPods(pods, kind, sets, selectorOf, (key) => queue.add(key));
+  followPods(pods, { kind, owners: sets, selectorOf }, (key) => queue.add(key));
 
   async function reconcile(key: string): Promise<void> {
     const set = sets.get(refOf(key));
@@ -91,7 +91,7 @@ async function startReplication<O extends Replicated>(
     const selector = selectorOf(set);
     // Would select every pod: the API server refuses it, other servers may not.
     if (selector.empty) return;
-    const managed = await claimObjects(client, kind, set, selector, Pod, candidates);
+    const managed = await claimObjects(client, { kind, owner: set, selector }, Pod, candidates);
     let failure: unknown;
     if (set.metadata.deletionTimestamp === undefined) {
       try {
@@ -100,8 +100,8 @@ async function startReplication<O extends Replicated>(
         failure = error;
       }
     }
-    const terminating = countsTerminating ? countTerminating(set, selector) : undefined;
-    const status = statusOf(set, managed, terminating, failure, clock.now());
+    const terminatingReplicas = countsTerminating ? countTerminating(set, selector) : undefined;
+    const status = statusOf(set, managed, { terminatingReplicas, failure }, clock.now());
     const written = await writeStatus(client, kind, set, status as NonNullable<O["status"]>);
     if (written !== set) await sets.until(() => hasReached(sets, written));
     if (failure !== undefined) throw failure;
@@ -155,8 +155,10 @@ async function startReplication<O extends Replicated>(
 function statusOf(
   set: Replicated,
   managed: readonly Pod[],
-  terminatingReplicas: number | undefined,
-  failure: unknown,
+  {
+    terminatingReplicas,
+    failure,
+  }: { readonly terminatingReplicas: number | undefined; readonly failure: unknown },
   now: number,
 ): ReplicaSetStatus {
   const labels = Object.entries(set.spec.template?.metadata?.labels ?? {});

@@ -27,9 +27,14 @@ const withGroups: TestOptions = {
 function onCluster(
   prepare: (cluster: TestCluster) => Promise<void>,
   check: (cluster: TestCluster) => Promise<void>,
-  gates: Readonly<Record<string, boolean>> = {},
-  options: TestOptions = {},
-  release?: KubernetesVersion,
+  {
+    gates = {},
+    release,
+    ...options
+  }: TestOptions & {
+    readonly gates?: Readonly<Record<string, boolean>>;
+    readonly release?: KubernetesVersion;
+  } = {},
 ): Promise<void> {
   const all = new Map(Object.entries({ ...options.featureGates, ...gates }));
   const run = async (cluster: TestCluster): Promise<void> => {
@@ -98,9 +103,7 @@ for (const [gate, request, why] of refusals)
         await reported(cluster, failed(why));
         assert.deepEqual(await cluster.list(ResourceClaim), []);
       },
-      { [gate]: false },
-      {},
-      "1.34",
+      { gates: { [gate]: false }, release: "1.34" },
     ));
 
 test("a recorded claim of another owner is left alone, and a new one is created", () =>
@@ -195,8 +198,7 @@ test("without the gate a pod with a claim of its group gets no claim, and an eve
       await reported(cluster, failed(why));
       assert.deepEqual(await cluster.list(ResourceClaim), []);
     },
-    { DRAWorkloadResourceClaims: false },
-    withGroups,
+    { gates: { DRAWorkloadResourceClaims: false }, ...withGroups },
   ));
 
 test("without the gate reservations of groups are neither made nor dropped", () =>
@@ -219,6 +221,5 @@ test("without the gate reservations of groups are neither made nor dropped", () 
       const held = await cluster.get(ResourceClaim, "held");
       assert.deepEqual([held.status?.reservedFor?.length, held.status?.allocation], [1, allocation]);
     },
-    { DRAWorkloadResourceClaims: false },
-    withGroups,
+    { gates: { DRAWorkloadResourceClaims: false }, ...withGroups },
   ));

@@ -4,6 +4,15 @@ import { controllerOf, controllerReference } from "./owners.ts";
 
 type Namespaced = KubeObject & { metadata: NamespacedMeta };
 
+/** An owner, by which objects it manages. */
+interface Manager<O extends KubeObject> {
+  readonly kind: Kind<O>;
+  readonly owner: O;
+  readonly selector: LabelSelection;
+  /** Set on adopted objects. */
+  readonly finalizer?: string;
+}
+
 /**
  * The objects that `owner` manages: those that name it as their controller and match its selector. Ones that
  * match and have no controller are adopted, and get the finalizer; ones that it manages but no longer match
@@ -11,12 +20,9 @@ type Namespaced = KubeObject & { metadata: NamespacedMeta };
  */
 export async function claimObjects<T extends Namespaced, O extends Namespaced>(
   client: Client,
-  owners: Kind<O>,
-  owner: O,
-  selector: LabelSelection,
+  { kind: owners, owner, selector, finalizer }: Manager<O>,
   kind: Kind<T>,
   candidates: readonly T[],
-  finalizer?: string,
 ): Promise<T[]> {
   const managed: T[] = [];
   const alive = owner.metadata.deletionTimestamp === undefined;
@@ -27,7 +33,8 @@ export async function claimObjects<T extends Namespaced, O extends Namespaced>(
     if (controller !== undefined) {
       if (controller.uid !== owner.metadata.uid) continue;
       if (matches) managed.push(object);
-      else if (alive) await setOwners(client, kind, object, remaining(object, owner.metadata.uid));
+      else if (alive)
+        await setOwners(client, kind, object, { ownerReferences: remaining(object, owner.metadata.uid) });
       continue;
     }
     if (!matches || !alive || object.metadata.deletionTimestamp !== undefined) continue;
@@ -36,7 +43,10 @@ export async function claimObjects<T extends Namespaced, O extends Namespaced>(
     const references = [...(object.metadata.ownerReferences ?? []), controllerReference(owners, owner)];
     const others = (object.metadata.finalizers ?? []).filter((name) => name !== finalizer);
     const finalizers = finalizer === undefined ? undefined : [...others, finalizer];
-    const adopted = await setOwners(client, kind, object, references, finalizers);
+    const adopted = await setOwners(client, kind, object, {
+      ownerReferences: references,
+      ...(finalizers && { finalizers }),
+    });
     if (adopted !== undefined) managed.push(adopted);
   }
   return managed;
@@ -57,13 +67,12 @@ async function setOwners<T extends Namespaced>(
   client: Client,
   kind: Kind<T>,
   object: T,
-  ownerReferences: readonly object[],
-  finalizers?: readonly string[],
+  changes: { readonly ownerReferences: readonly object[]; readonly finalizers?: readonly string[] },
 ): Promise<T | undefined> {
   const { namespace, name, uid, resourceVersion } = object.metadata;
   try {
     return await client.resource(kind).patch({ namespace, name }, "merge", {
-      metadata: { uid, resourceVersion, ownerReferences, ...(finalizers && { finalizers }) },
+      metadata: { uid, resourceVersion, ...changes },
     });
   } catch (error) {
     if (StatusError.is(error, "NotFound")) return undefined;

@@ -5,6 +5,13 @@ import { controllerOf, refersTo } from "./owners.ts";
 
 type Owner = KubeObject & { metadata: NamespacedMeta };
 
+/** Owners of pods of one kind. */
+interface PodOwners<O extends KubeObject> {
+  readonly kind: Kind<O>;
+  readonly owners: Informer<O>;
+  readonly selectorOf: (owner: O) => LabelSelection;
+}
+
 /**
  * Calls `changed` with the key of the owner that manages a pod which has changed; of a pod without a
  * controller, with the keys of those that might adopt it. The cache of the owners needs the index
@@ -12,9 +19,7 @@ type Owner = KubeObject & { metadata: NamespacedMeta };
  */
 export function followPods<O extends Owner>(
   pods: Informer<Pod>,
-  kind: Kind<O>,
-  owners: Informer<O>,
-  selectorOf: (owner: O) => LabelSelection,
+  { kind, owners, selectorOf }: PodOwners<O>,
   changed: (key: string) => void,
 ): void {
   function podChanged(pod: Pod, old?: Pod): void {

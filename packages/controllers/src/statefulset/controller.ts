@@ -38,9 +38,7 @@ export async function startStatefulSetController(context: ControllerContext): Pr
   sets.handle({ add: setChanged, update: setChanged });
   followPods(
     pods,
-    StatefulSet,
-    sets,
-    ({ spec }) => labelSelectorOf(spec.selector),
+    { kind: StatefulSet, owners: sets, selectorOf: ({ spec }) => labelSelectorOf(spec.selector) },
     (key) => queue.add(key),
   );
   // A pod waits for the claim of its predecessor to go.
@@ -98,13 +96,18 @@ class StatefulSetSync {
     const candidates = this.#parts.pods.byIndex("namespace", set.metadata.namespace);
     const members = candidates.filter((pod) => ordinalOf(set, pod) !== undefined);
     const selector = labelSelectorOf(set.spec.selector);
-    return claimObjects(this.#context.client, StatefulSet, set, selector, Pod, members);
+    return claimObjects(this.#context.client, { kind: StatefulSet, owner: set, selector }, Pod, members);
   }
 
   #history(set: StatefulSet): Promise<ControllerRevision[]> {
     const past = this.#parts.revisions.byIndex("namespace", set.metadata.namespace);
     const selector = labelSelectorOf(set.spec.selector);
-    return claimObjects(this.#context.client, StatefulSet, set, selector, ControllerRevision, past);
+    return claimObjects(
+      this.#context.client,
+      { kind: StatefulSet, owner: set, selector },
+      ControllerRevision,
+      past,
+    );
   }
 
   #sync(set: StatefulSet, history: readonly ControllerRevision[]): Promise<Revisions | undefined> {

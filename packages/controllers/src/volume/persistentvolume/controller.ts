@@ -38,7 +38,7 @@ export async function startPersistentVolumeController(context: ControllerContext
   const queues = controllerQueues(context);
   // One at a time: two claims must not choose one volume.
   const claims = queues.queue("claims", (key) => quietly(() => binding.reconcile(key)), 1);
-  const reclaim = new VolumeReclaim(client, caches, writes, recorder, claims);
+  const reclaim = new VolumeReclaim({ client, caches, writes, recorder, claimQueue: claims });
   const volumes = queues.queue("volumes", (name) =>
     quietly(async () => {
       const wait = await reclaim.reconcile(name);
