@@ -28,14 +28,20 @@ export interface Judged {
   readonly verdict: Accepted | Rejected | AcceptedByServer | Unchecked;
 }
 
+/** The server that expressions are for. */
+export interface ExpressionTarget {
+  readonly features: Features;
+  readonly rules: ServerRules;
+  /** The expression is not stored yet. */
+  readonly isFresh: (found: FoundExpression) => boolean;
+}
+
 /**
  * Checks expressions; those outside of device selectors by creating their objects in an API server in memory.
  */
 export async function checkExpressions(
   expressions: readonly FoundExpression[],
-  features: Features,
-  rules: ServerRules,
-  isFresh: (found: FoundExpression) => boolean,
+  { features, rules, isFresh }: ExpressionTarget,
   onProgress: (done: number) => void,
 ): Promise<Judged[]> {
   // Most manifests do not need the server, which takes long to load.

@@ -41,7 +41,7 @@ async function closedFolder(
     own(home);
     const env = { HOME: home, XDG_DATA_HOME: join(home, "data"), XDG_CACHE_HOME: join(home, "cache") };
     const run = (args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<Output> =>
-      output(start(args, { ...env, ...more }, false, "ignore", ordinaryUser));
+      output(start(args, { ...env, ...more }, { ...ordinaryUser }));
     try {
       await work({ folder, home, closed, run });
     } finally {

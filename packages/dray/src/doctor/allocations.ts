@@ -47,19 +47,23 @@ export function checkAllocations(snapshot: Snapshot): Finding[] {
       return [];
     const wanted = new Set(results.map(({ driver, pool }) => `${driver}/${pool}`));
     const own = [...wanted].flatMap((pool) => pools.get(pool) ?? []);
-    return checkAllocation(claim, allocation, own, reach, snapshot, environment);
+    return checkAllocation(claim, allocation, own, { reach, snapshot, environment });
   });
 }
 
 const domain = "doctor.dray.dev";
 
+interface AllocationScene {
+  readonly reach: ReachableNodes;
+  readonly snapshot: Snapshot;
+  readonly environment: DeviceEnvironment;
+}
+
 function checkAllocation(
   claim: ResourceClaim,
   allocation: AllocationResult,
   slices: readonly ResourceSlice[],
-  reach: ReachableNodes,
-  snapshot: Snapshot,
-  environment: DeviceEnvironment,
+  { reach, snapshot, environment }: AllocationScene,
 ): Finding[] {
   const results = resultsOf(claim);
   const nodes = reach.of(allocation.nodeSelector);

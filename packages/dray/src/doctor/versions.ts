@@ -19,13 +19,11 @@ export function checkVersions({ world, server }: Snapshot): Finding[] {
   if (server === undefined) return [];
   return world.all("Node").flatMap(({ object: node }) => {
     const text = node.status?.nodeInfo?.kubeletVersion ?? "";
-    const kubelet = minorOf(text);
+    const minor = minorOf(text);
     const api = minorOf(server.release);
-    if (kubelet === undefined || api === undefined) return [];
-    return [
-      ...skew(node, text, kubelet, api, server),
-      ...unreadableVersion(node, text, kubelet, world, server),
-    ];
+    if (minor === undefined || api === undefined) return [];
+    const version = { text, minor };
+    return [...skew(node, version, api, server), ...unreadableVersion(node, version, world, server)];
   });
 }
 
@@ -34,39 +32,38 @@ const minorOf = (text: string): number | undefined => {
   return minor === undefined ? undefined : Number(minor);
 };
 
-function skew(
-  node: Node,
-  text: string,
-  kubelet: number,
-  api: number,
-  { release }: ServerVersions,
-): Finding[] {
-  const evidence = [`status.nodeInfo.kubeletVersion is ${text}`, `the API server is ${release}`];
+/** The version of a kubelet. */
+interface Version {
+  readonly text: string;
+  readonly minor: number;
+}
+
+function skew(node: Node, kubelet: Version, api: number, { release }: ServerVersions): Finding[] {
+  const evidence = [`status.nodeInfo.kubeletVersion is ${kubelet.text}`, `the API server is ${release}`];
   const fix = [`kubectl drain ${node.metadata.name} --ignore-daemonsets`];
-  if (kubelet > api) {
-    const message = `its kubelet is ${counted(kubelet - api, "minor version")} newer than the API server`;
+  if (kubelet.minor > api) {
+    const message = `its kubelet is ${counted(kubelet.minor - api, "minor version")} newer than the API server`;
     return [finding("versions-out-of-step", node, message, { evidence, fix: ["kubectl version"] })];
   }
-  if (api - kubelet <= maxSkew) return [];
-  const message = `its kubelet is ${api - kubelet} minor versions older than the API server: at most ${maxSkew} are supported`;
+  if (api - kubelet.minor <= maxSkew) return [];
+  const message = `its kubelet is ${api - kubelet.minor} minor versions older than the API server: at most ${maxSkew} are supported`;
   return [finding("versions-out-of-step", node, message, { evidence, fix })];
 }
 
 /** Reports a node with devices whose kubelet cannot read claims. */
 function unreadableVersion(
   node: Node,
-  text: string,
-  kubelet: number,
+  kubelet: Version,
   world: Snapshot["world"],
   { served }: ServerVersions,
 ): Finding[] {
-  const version = claimVersions.find(([since]) => kubelet >= since)?.[1];
+  const version = claimVersions.find(([since]) => kubelet.minor >= since)?.[1];
   const hasDevices = world.slicesOf(node.metadata.name).length > 0;
   if (!hasDevices || (version !== undefined && served.includes(version))) return [];
   const needed =
     version === undefined ? "an older API than any that is served" : `resource.k8s.io/${version}`;
   const evidence = [
-    `status.nodeInfo.kubeletVersion is ${text}, which reads claims in ${needed}`,
+    `status.nodeInfo.kubeletVersion is ${kubelet.text}, which reads claims in ${needed}`,
     `the API server serves resource.k8s.io in ${served.join(", ") || "no version"}`,
   ];
   const fix = ["kubectl api-versions", `kubectl drain ${node.metadata.name} --ignore-daemonsets`];

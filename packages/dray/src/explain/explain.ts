@@ -20,24 +20,25 @@ export interface Question {
 
 /** Explains an object of the scene. Throws an Error with the existing names if it is missing. */
 export async function explain(
-  { kind, name, namespace, source }: Question,
+  question: Question,
   scene: Scene,
   inventory: Inventory,
   rights: Rights,
 ): Promise<Explained> {
   const { world } = scene;
+  const { kind, name, source } = question;
   const report = async (): Promise<Omit<Explained, "version" | "rights">> => {
     switch (kind) {
       case "Pod":
-        return explainPod(findObject(world, kind, namespace, name, source), scene, inventory);
+        return explainPod(findObject(world, kind, question), scene, inventory);
       case "ResourceClaim":
-        return explainClaim(findObject(world, kind, namespace, name, source), scene, inventory);
+        return explainClaim(findObject(world, kind, question), scene, inventory);
       case "Node":
-        return explainNode(findObject(world, kind, namespace, name, source), scene, inventory);
+        return explainNode(findObject(world, kind, question), scene, inventory);
       case "DeviceClass":
-        return explainClass(findObject(world, kind, namespace, name, source), inventory);
+        return explainClass(findObject(world, kind, question), inventory);
       case "ResourceSlice":
-        return explainSlice(findObject(world, kind, namespace, name, source), inventory);
+        return explainSlice(findObject(world, kind, question), inventory);
       default:
         return explainDevice(findDevice(inventory, name, source), inventory);
     }

@@ -48,9 +48,7 @@ type WorldKind = Exclude<SubjectKind, "Device">;
 export function findObject<K extends WorldKind>(
   world: World,
   kind: K,
-  namespace: string,
-  name: string,
-  source: string,
+  { namespace, name, source }: { readonly namespace: string; readonly name: string; readonly source: string },
 ): NonNullable<ReturnType<typeof world.find<K>>> {
   const isNamespaced = kind === "Pod" || kind === "ResourceClaim";
   const found = world.find(kind, isNamespaced ? `${namespace}/${name}` : name);

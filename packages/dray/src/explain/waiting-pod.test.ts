@@ -99,13 +99,9 @@ test("shows a group that is too small, devices that are not ready and a nominate
   // Schedulers report no reason for a pod whose group holds it back.
   assert.deepEqual(kinds(small), ["pod-group"]);
   assert.match(small.waits[0]!.message, /group g: 1 of the 3 pods/);
-  const preparing = heldClaim(
-    "wanted",
-    ["a/gpu-0"],
-    [],
-    {},
-    { bindingConditions: ["attached"], bindingFailureConditions: ["broken"] },
-  );
+  const preparing = heldClaim("wanted", ["a/gpu-0"], [], {
+    result: { bindingConditions: ["attached"], bindingFailureConditions: ["broken"] },
+  });
   const nominated = pod("waits", usesClaim("wanted"), {}, { status: { nominatedNodeName: "a" } });
   const kept = await explained("pod/waits", [...cluster, preparing, nominated]);
   assert.deepEqual(kinds(kept).slice(0, 2), ["binding-conditions", "preemption"]);
@@ -233,7 +229,7 @@ test("where no change helps the text says what was tried", async () => {
 
 test("names an exhausted counter and its holders", async () => {
   const whole = deviceClass("whole", 'device.attributes["gpu.example.com"].kind == "whole"');
-  const held = heldClaim("h", ["a-g0/g0-half-0"], ["p"], { deviceClassName: "half" });
+  const held = heldClaim("h", ["a-g0/g0-half-0"], ["p"], { exactly: { deviceClassName: "half" } });
   const answer = await explained("pod/waits", [
     ...[node("a"), ...partitionedGpu("a", "g0"), whole, deviceClass("half", "true")],
     ...[held, runs("p", "h", "a"), claim("wanted", { deviceClassName: "whole" }), waits],

@@ -10,7 +10,6 @@ import {
   ProgressDeadline,
   type RunningHardware,
 } from "@dray/cluster";
-import type { Fleet } from "@dray/driver-simulated";
 import { fleetOf } from "./file.ts";
 import { installFleet, labelNodes, uninstallFleet } from "./install.ts";
 import { SimulationProcess } from "./process.ts";
@@ -33,12 +32,16 @@ export function simulatedHardware(
     async start(admin, real) {
       const stop = new AbortController();
       await removeFormerNodes(admin, new Set(nodes));
-      await prepareFleet(layout, admin, fleet, log, stop.signal);
+      if (fleet === undefined) await removeFleet(layout, admin);
+      else {
+        await installFleet(admin, fleet);
+        labelNodes(admin, fleet, log, stop.signal);
+      }
       if (nodes.length > 0) await allowSimulatedNodes(admin);
       const simulation =
         fleet === undefined && nodes.length === 0
           ? undefined
-          : new SimulationProcess(layout, orderOf(layout, config, fleet, real, nodes), log);
+          : new SimulationProcess(layout, orderOf(layout, config, fleet && real, nodes), log);
       return {
         ready: (onProgress) =>
           ready({ layout, client: admin, clock, nodes, signal: stop.signal }, onProgress),
@@ -51,38 +54,27 @@ export function simulatedHardware(
   };
 }
 
-async function prepareFleet(
-  layout: Layout,
-  admin: Client,
-  fleet: Fleet | undefined,
-  log: Log,
-  signal: AbortSignal,
-): Promise<void> {
-  if (fleet !== undefined) {
-    await installFleet(admin, fleet);
-    labelNodes(admin, fleet, log, signal);
-  } else if (existsSync(layout.fleetFile)) {
-    await uninstallFleet(admin);
-    rmSync(layout.fleetFile, { force: true });
-  }
+async function removeFleet(layout: Layout, admin: Client): Promise<void> {
+  if (!existsSync(layout.fleetFile)) return;
+  await uninstallFleet(admin);
+  rmSync(layout.fleetFile, { force: true });
 }
 
 function orderOf(
   layout: Layout,
   { fleet: file, kubernetesVersion, featureGates, simulatedNodes }: ClusterConfig,
-  fleet: Fleet | undefined,
-  nodes: readonly NodeFiles[],
+  fleetNodes: readonly NodeFiles[] | undefined,
   simulated: readonly string[],
 ): ConstructorParameters<typeof SimulationProcess>[1] {
   return {
     order: "run",
     ...{ kubernetesVersion, featureGates },
     ...(simulatedNodes !== undefined && { simulatedNodes }),
-    ...(fleet !== undefined &&
+    ...(fleetNodes !== undefined &&
       file !== undefined && {
         drivers: {
           ...{ file, path: layout.fleetFile, kubeconfig: layout.driversKubeconfig },
-          nodes: nodes.map(({ name, rootDir }) => ({ name, rootDir })),
+          nodes: fleetNodes.map(({ name, rootDir }) => ({ name, rootDir })),
         },
       }),
     ...(simulated.length > 0 && {

@@ -51,7 +51,10 @@ test("devices that share counters are one thing, and are never added up", () => 
     ],
   );
   assert.deepEqual([room(empty, "whole"), room(empty, "half")], [2, 4]);
-  const used = inventory(...cluster, heldClaim("h", ["a-g0/g0-half-0"], [], { deviceClassName: "half" }));
+  const used = inventory(
+    ...cluster,
+    heldClaim("h", ["a-g0/g0-half-0"], [], { exactly: { deviceClassName: "half" } }),
+  );
   assert.deepEqual(
     used.units.map(({ state }) => state),
     ["partly", "free"],
@@ -61,7 +64,7 @@ test("devices that share counters are one thing, and are never added up", () => 
 });
 
 test("the rest of a device that no class can use is waste", () => {
-  const held = heldClaim("h", ["a-g0/g0-half-0"], [], { deviceClassName: "half" });
+  const held = heldClaim("h", ["a-g0/g0-half-0"], [], { exactly: { deviceClassName: "half" } });
   const found = inventory(node("a"), ...partitionedGpu("a", "g0"), whole, held);
   assert.deepEqual(
     found.units.map(({ state }) => state),
@@ -132,16 +135,13 @@ test("a device that is shared is partly taken while capacity is left", () => {
         },
       ]),
       gpuClass,
-      heldClaim(
-        "h",
-        ["a/nic"],
-        ["p"],
-        { capacity: { requests: { bandwidth: left } } },
-        {
+      heldClaim("h", ["a/nic"], ["p"], {
+        exactly: { capacity: { requests: { bandwidth: left } } },
+        result: {
           shareID: "0a1b2c3d-0000-4000-8000-000000000000",
           consumedCapacity: { bandwidth: left },
         },
-      ),
+      }),
     );
   assert.equal(states(shared("5"))["nic"], "partly");
   assert.equal(room(shared("5"), "gpu"), 1);

@@ -80,8 +80,7 @@ export function heldClaim(
   name: string,
   devices: readonly string[],
   pods: readonly string[] = [],
-  exactly: object = {},
-  result: object = {},
+  { exactly = {}, result = {} }: { readonly exactly?: object; readonly result?: object } = {},
 ): Manifest {
   const results = devices.map((each) => {
     const [pool, device] = each.split("/");

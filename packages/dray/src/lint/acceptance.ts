@@ -97,9 +97,10 @@ function findingsOf(subject: Subject, { error, warnings }: Answer, context: Lint
 }
 
 function fromWarning(subject: Subject, text: string): Finding {
-  if (/ is deprecated in v\d/.test(text)) return finding("deprecated-version", subject, "apiVersion", text);
+  if (/ is deprecated in v\d/.test(text))
+    return finding("deprecated-version", subject, "apiVersion", { message: text });
   const path = /^([a-z][\w.[\]/-]*): /.exec(text)?.[1] ?? "";
-  return finding("server-warning", subject, path, text);
+  return finding("server-warning", subject, path, { message: text });
 }
 
 function fromError(subject: Subject, error: StatusError | undefined, context: LintContext): Finding[] {
@@ -111,16 +112,17 @@ function fromError(subject: Subject, error: StatusError | undefined, context: Li
     const expressions = new Set(expressionsOf(subject.draft, namespace).map(({ path }) => path));
     return causes.map(({ field: reported = "", message: why = "", reason = "" }) => {
       const field = writtenPath(reported);
-      return finding(ruleOf(field, reason, expressions), subject, field, `${field}: ${why}`, {
+      return finding(ruleOf(field, reason, expressions), subject, field, {
+        message: `${field}: ${why}`,
         hints: hintsFor(subject, field, context),
       });
     });
   }
   // The release does not have the kind, which another check reports.
   if (error.code === 404) return [];
-  if (error.reason !== "Forbidden") return [finding("invalid", subject, "", message)];
+  if (error.reason !== "Forbidden") return [finding("invalid", subject, "", { message })];
   // The check of pods reports the same for workloads.
-  return /no PriorityClass with name/.test(message) ? [] : [finding("forbidden", subject, "", message)];
+  return /no PriorityClass with name/.test(message) ? [] : [finding("forbidden", subject, "", { message })];
 }
 
 function ruleOf(path: string, reason: string, expressions: ReadonlySet<string>): RuleId {

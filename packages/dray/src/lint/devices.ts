@@ -61,7 +61,7 @@ function checkClass(subject: Subject, { spec }: DeviceClass, slices: readonly Re
       const { matches, error } = compiled.evaluate(each.device);
       if (error !== undefined) {
         const message = `the selector fails on device ${each.name}: ${error}`;
-        return [finding("selector-fails", subject, path, message)];
+        return [finding("selector-fails", subject, path, { message })];
       }
       if (matches) passed.push(each);
     }
@@ -69,7 +69,7 @@ function checkClass(subject: Subject, { spec }: DeviceClass, slices: readonly Re
       const drivers = new Set(left.map(({ device }) => device.driver));
       const details = compiled.reads.driver ? valuesText(new Map([["device.driver", drivers]])) : [];
       const message = `the selector is false for ${left.length === 1 ? "the only device" : `all ${left.length} devices`}${left.length < all ? " that the selectors before it leave" : ""}`;
-      return [finding("class-without-devices", subject, path, message, { details })];
+      return [finding("class-without-devices", subject, path, { message, details })];
     }
     left = passed;
   }
@@ -219,19 +219,23 @@ function failure(
       message,
     );
   const text = message.replaceAll(`claim ${claimName}`, "the claim");
-  if (at === null) return [finding("claim-never-fits", subject, requests[0]!.path, text)];
+  if (at === null) return [finding("claim-never-fits", subject, requests[0]!.path, { message: text })];
   const [, deviceClass, index, device = "", error] = at;
   if (deviceClass !== undefined) {
     const request = requests.find(({ body }) => body.deviceClassName === deviceClass) ?? requests[0]!;
     const why = `class ${deviceClass}: its selector #${index} fails on device ${device}: ${error}`;
-    return [finding("selector-fails", subject, `${request.path}.deviceClassName`, why)];
+    return [finding("selector-fails", subject, `${request.path}.deviceClassName`, { message: why })];
   }
   // The allocator does not report the request.
   const request =
     requests.find(({ body }) => inventory.fails(body.selectors?.[Number(index)]?.cel?.expression, device)) ??
     requests[0]!;
   const field = `${request.path}.selectors[${index}].cel.expression`;
-  return [finding("selector-fails", subject, field, `the selector fails on device ${device}: ${error}`)];
+  return [
+    finding("selector-fails", subject, field, {
+      message: `the selector fails on device ${device}: ${error}`,
+    }),
+  ];
 }
 
 function refusal(
@@ -250,7 +254,7 @@ function refusal(
     .flatMap((request) => requestLines(claim.claim, request, nodes))
     .map((line) => line.trim().replace(`claim ${claimName}, `, ""));
   const message = "no node can serve the claim, even when all devices are free";
-  return [finding("claim-never-fits", subject, `${path}.devices`, message, { details })];
+  return [finding("claim-never-fits", subject, `${path}.devices`, { message, details })];
 }
 
 /** Returns why a request alone cannot be served on any node. */
@@ -259,7 +263,7 @@ function explainRequest(subject: Subject, { body, path }: PlacedRequest, refused
   if (suitable > 0) {
     if (wanted <= most) return [];
     const message = `the request asks for ${counted(wanted, "device")}, and no node has more than ${most} that suit it`;
-    return [finding("count-too-high", subject, `${path}.count`, message)];
+    return [finding("count-too-high", subject, `${path}.count`, { message })];
   }
   if (seen === 0) return [];
   const by = (check: string): number =>
@@ -267,7 +271,7 @@ function explainRequest(subject: Subject, { body, path }: PlacedRequest, refused
   const [ofClass, ofRequest] = [by("class-selector"), by("request-selector")];
   if (ofClass === seen) {
     const message = `none of the ${counted(seen, "device")} is of class ${deviceClass}`;
-    return [finding("request-without-devices", subject, `${path}.deviceClassName`, message)];
+    return [finding("request-without-devices", subject, `${path}.deviceClassName`, { message })];
   }
   if (ofClass + ofRequest < seen) return [];
   const selectors = (body.selectors ?? []).flatMap(({ cel }) => cel?.expression ?? []);
@@ -287,5 +291,5 @@ function explainRequest(subject: Subject, { body, path }: PlacedRequest, refused
   }
   const message = `the selector is false for ${ofRequest === 1 ? "the only device" : `all ${ofRequest} devices`} of class ${deviceClass}`;
   const field = `${path}.selectors[${Math.max(0, index)}].cel.expression`;
-  return [finding("selector-never-matches", subject, field, message, { details: valuesText(seenValues) })];
+  return [finding("selector-never-matches", subject, field, { message, details: valuesText(seenValues) })];
 }

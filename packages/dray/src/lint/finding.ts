@@ -23,8 +23,11 @@ export function finding(
   rule: RuleId,
   subject: Pick<Subject, "place" | "label">,
   path: string,
-  message: string,
-  { details = [], hints = [] }: Partial<Pick<Finding, "details" | "hints">> = {},
+  {
+    message,
+    details = [],
+    hints = [],
+  }: Pick<Finding, "message"> & Partial<Pick<Finding, "details" | "hints">>,
 ): Finding {
   const { place, label } = subject;
   const { severity } = rules[rule];

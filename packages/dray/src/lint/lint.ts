@@ -113,7 +113,7 @@ function distinct(all: readonly Subject[]): { subjects: readonly Subject[]; repe
     if (first === undefined) seen.set(key, subject);
     else if (jsonText(first.draft.tree) !== jsonText(draft.tree)) {
       const message = `was given before, and differs: ${positionText(positionOf(first.place))}`;
-      repeated.push(finding("duplicate-object", subject, "", message));
+      repeated.push(finding("duplicate-object", subject, "", { message }));
     }
   }
   return { subjects: [...seen.values()], repeated };
@@ -125,7 +125,9 @@ const groupless = ({ apiVersion }: Draft): string =>
 function droppedFields(subject: Subject, { version }: Features): Finding[] {
   return (subject.decoded?.dropped ?? []).map(({ path, gates }) => {
     const what = gates.length === 1 ? `feature gate ${gates[0]} is` : `feature gates ${gates.join(", ")} are`;
-    return finding("dropped-field", subject, path, `Kubernetes ${version} drops this field: its ${what} off`);
+    return finding("dropped-field", subject, path, {
+      message: `Kubernetes ${version} drops this field: its ${what} off`,
+    });
   });
 }
 
@@ -136,7 +138,7 @@ function suspicions({ draft, ...subject }: Subject, { features, namespace }: Dec
     if (kind !== "selector" && kind !== "attribute") return [];
     const verdict = checkDeviceExpression(expression, features, fresh, kind);
     const warnings = verdict.valid ? verdict.warnings : [];
-    return warnings.map((warning) => finding("suspicious-selector", subject, path, warning));
+    return warnings.map((warning) => finding("suspicious-selector", subject, path, { message: warning }));
   });
 }
 

@@ -64,13 +64,10 @@ export async function checkPods(
         ? explainError(placement.message, names, explain)
         : explainRefusal(placement, names, explain);
     findings.push(
-      finding(
-        "pod-never-fits",
-        subject,
-        path,
-        `no node takes the pod, even an empty one: ${placement.message}`,
-        { details: reasonLines(explanation, placement.message).map((line) => line.trim()) },
-      ),
+      finding("pod-never-fits", subject, path, {
+        message: `no node takes the pod, even an empty one: ${placement.message}`,
+        details: reasonLines(explanation, placement.message).map((line) => line.trim()),
+      }),
     );
   }
   return findings;

@@ -9,6 +9,6 @@ export function checkSlices({ world, features, subjects }: LintContext): Finding
     const subject = own.get(slice.place);
     if (subject === undefined) return [];
     const rule = state === "invalid" ? "pool-invalid" : "pool-incomplete";
-    return [finding(rule, subject, path, `${message}: its devices are not used`)];
+    return [finding(rule, subject, path, { message: `${message}: its devices are not used` })];
   });
 }

@@ -44,7 +44,8 @@ function checkNamespace({ cluster, world, subjects }: LintContext, subject: Subj
     return [];
   const hint = didYouMean(namespace, known) ?? `known: ${names(known)}`;
   return [
-    finding("missing-namespace", subject, "metadata.namespace", `there is no Namespace "${namespace}"`, {
+    finding("missing-namespace", subject, "metadata.namespace", {
+      message: `there is no Namespace "${namespace}"`,
       hints: [hint],
     }),
   ];
@@ -66,12 +67,14 @@ function checkClasses({ world, hasCluster, subjects }: LintContext): Finding[] {
   });
   const text = (name: string): string => missingText(world, "DeviceClass", undefined, name);
   if (hasCluster || world.all("DeviceClass").length > 0)
-    return missing.map(({ subject, name, path }) => finding("missing-class", subject, path, text(name)));
+    return missing.map(({ subject, name, path }) =>
+      finding("missing-class", subject, path, { message: text(name) }),
+    );
   const hints = ["a cluster may have it: --live or --cluster FILE looks there"];
   return [...Map.groupBy(missing, ({ name }) => name)].map(([name, all]) => {
     const { subject, path } = all[0]!;
     const details = all.length > 1 ? [`${all.length} requests name it`] : [];
-    const found = finding("missing-class", subject, path, text(name), { details, hints });
+    const found = finding("missing-class", subject, path, { message: text(name), details, hints });
     return { ...found, severity: "warning" };
   });
 }
@@ -89,7 +92,7 @@ function checkClaims({ world }: LintContext, subject: Subject, { spec, path }: P
         ? [`"${claim}" is a ResourceClaimTemplate: write resourceClaimTemplateName: ${claim}`]
         : [];
       const message = missingText(world, "ResourceClaim", namespace, claim);
-      found.push(finding("missing-claim", subject, `${at}.resourceClaimName`, message, { hints }));
+      found.push(finding("missing-claim", subject, `${at}.resourceClaimName`, { message, hints }));
     }
     // The claim of a stored pod exists already.
     if (template === undefined || hasStatus(subject, entry)) return;
@@ -98,7 +101,7 @@ function checkClaims({ world }: LintContext, subject: Subject, { spec, path }: P
     const other = world.find("ResourceClaim", `${namespace}/${template}`) !== undefined;
     const hints = other ? [`"${template}" is a ResourceClaim: write resourceClaimName: ${template}`] : [];
     const message = missingText(world, "ResourceClaimTemplate", namespace, template);
-    found.push(finding("missing-template", subject, `${at}.resourceClaimTemplateName`, message, { hints }));
+    found.push(finding("missing-template", subject, `${at}.resourceClaimTemplateName`, { message, hints }));
   });
   return [...found, ...checkBinding({ world }, subject, { spec, path })];
 }
@@ -123,7 +126,7 @@ function checkBinding(
   if (open === undefined) return [];
   const message = `the pod is bound to node ${spec.nodeName}, so its claim "${open.name}" will not be allocated: the scheduler looks only at pods without a node`;
   const hints = ["a nodeSelector for kubernetes.io/hostname leaves the choice of devices to the scheduler"];
-  return [finding("bypasses-scheduler", subject, `${path}.nodeName`, message, { hints })];
+  return [finding("bypasses-scheduler", subject, `${path}.nodeName`, { message, hints })];
 }
 
 /** Checks containers and the requests of their claims: a missing name gives no device, without an error. */
@@ -143,14 +146,14 @@ function checkContainers({ world }: LintContext, subject: Subject, { spec, path 
         const at = `${path}.${list}[${i}].resources.claims[${j}].request`;
         const message = `claim "${name}" has no request "${request}": container ${container} gets no device`;
         const known = requests.length === 0 ? "it has no requests" : `its requests are ${names(requests)}`;
-        found.push(finding("unknown-request", subject, at, message, { details: [known] }));
+        found.push(finding("unknown-request", subject, at, { message, details: [known] }));
       });
     });
   }
   entries.forEach(({ name }, i) => {
     if (used.has(name)) return;
     const message = `no container names claim "${name}", so none gets its devices`;
-    found.push(finding("unused-claim", subject, `${path}.resourceClaims[${i}]`, message));
+    found.push(finding("unused-claim", subject, `${path}.resourceClaims[${i}]`, { message }));
   });
   return found;
 }
@@ -195,7 +198,7 @@ function checkNames(
     const message = `there is no PriorityClass "${priority}": its pods would be refused`;
     const hint = didYouMean(priority, classes) ?? `known: ${names(classes)}`;
     found.push(
-      finding("missing-priority-class", subject, `${path}.priorityClassName`, message, { hints: [hint] }),
+      finding("missing-priority-class", subject, `${path}.priorityClassName`, { message, hints: [hint] }),
     );
   }
   const known = accounts.get(subject.namespace ?? "default");
@@ -203,7 +206,7 @@ function checkNames(
     const message = `there is no ServiceAccount "${account}" among those of namespace ${subject.namespace}`;
     const hint = didYouMean(account, known) ?? `known: ${names(known)}`;
     found.push(
-      finding("missing-service-account", subject, `${path}.serviceAccountName`, message, { hints: [hint] }),
+      finding("missing-service-account", subject, `${path}.serviceAccountName`, { message, hints: [hint] }),
     );
   }
   return found;

@@ -80,7 +80,7 @@ export function checkServed(
   if (!isBuiltIn && !served.complete && !definedHere) return "unknown";
   const message = `no matches for kind "${kind}" in version "${apiVersion}"`;
   const path = builtInGroups.has(group) && !knows(group, kind) ? "kind" : "apiVersion";
-  return finding("unserved-version", subject, path, message, { hints: hintsFor(subject, served, defined) });
+  return finding("unserved-version", subject, path, { message, hints: hintsFor(subject, served, defined) });
 }
 
 const knows = (group: string, kind: string): boolean =>

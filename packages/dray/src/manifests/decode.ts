@@ -113,7 +113,9 @@ export function decodeObject(draft: Draft, target: KindRow, options: DecodeOptio
   const stored = isStored(draft);
   const problems = stored
     ? []
-    : fieldProblems(draft, row, decoded.problems, object, options.features.version);
+    : fieldProblems(draft, decoded.problems, object, (path) =>
+        fieldHints(row, typed, path, options.features.version),
+      );
   const draftObject = decoded.object;
   assertKubeObject(draftObject);
   const metadata: Partial<KubeObject["metadata"]> = draftObject.metadata;
@@ -141,21 +143,24 @@ export function decodeObject(draft: Draft, target: KindRow, options: DecodeOptio
   return { decoded: { object: converted, provenance, place, stored, notes, dropped }, problems };
 }
 
-/** Returns the fields that strict validation rejects. `problems`: those of decoding as `row`. */
+/** Returns the fields that strict validation rejects. `problems`: those of decoding. */
 function fieldProblems(
-  { place, tree, apiVersion, kind, duplicates }: Draft,
-  row: KindRow,
+  { place, duplicates }: Draft,
   problems: readonly string[],
   object: string,
-  version: string,
+  hintsOf: (path: string) => readonly string[],
 ): Problem[] {
   return [
     ...duplicates.map((duplicate) => duplicateProblem(duplicate, place, object)),
     ...problems.map((message) => {
       const path = JSON.parse(/"(?:[^"\\]|\\.)*"$/.exec(message)?.[0] ?? '""') as string;
       const unknown = message.startsWith("unknown field");
-      const hints = unknown ? fieldHints(row, { ...tree, apiVersion, kind }, path, version) : [];
-      return fieldProblem(unknown ? "unknown-field" : "duplicate-key", place, object, path, message, hints);
+      const hints = unknown ? hintsOf(path) : [];
+      return fieldProblem(
+        place,
+        { rule: unknown ? "unknown-field" : "duplicate-key", object, path, message },
+        hints,
+      );
     }),
   ];
 }
@@ -183,14 +188,12 @@ function droppedFields(row: KindRow, object: KubeObject, context: DropContext): 
 }
 
 function fieldProblem(
-  rule: Problem["rule"],
   place: Place,
-  object: string,
-  path: string,
-  message: string,
+  problem: Pick<Problem, "rule" | "message"> & { readonly object: string; readonly path: string },
   hints: readonly string[],
 ): Problem {
-  const base = { rule, ...positionOf(place, path), object, path, message };
+  const { rule, ...rest } = problem;
+  const base = { rule, ...positionOf(place, problem.path), ...rest };
   return hints.length > 0 ? { ...base, hints } : base;
 }
 
@@ -200,7 +203,7 @@ function wrongType(message: string, place: Place, object: string): Problem {
   // YAML reads more words as booleans than people expect.
   const boolean = /cannot unmarshal bool into .* of type string/.test(message);
   const hints = boolean ? ["y, n, yes, no, on and off are booleans in YAML: put them in quotes"] : [];
-  return fieldProblem("wrong-type", place, object, path, message, hints);
+  return fieldProblem(place, { rule: "wrong-type", object, path, message }, hints);
 }
 
 /** Returns a uid that is the same in every run, in the form of a UUID. */
@@ -245,7 +248,7 @@ export function invalidField(
   hints: readonly string[],
 ): Problem {
   const rule = /(?:^|\.)expression$/.test(error.path) ? "invalid-selector" : "invalid";
-  return fieldProblem(rule, place, object, error.path, fieldErrorText(error), hints);
+  return fieldProblem(place, { rule, object, path: error.path, message: fieldErrorText(error) }, hints);
 }
 
 /**

@@ -31,7 +31,7 @@ export function readDrafts(source: Source): Drafts {
   const problems: Problem[] = [];
   const drafts = parse(source, problems).flatMap(({ source, tree, notes }) => {
     const { value, document, duplicates } = tree;
-    const found = draftsOf(value, { source, document, root: "" }, duplicates, problems);
+    const found = draftsOf(value, { source, document, root: "" }, problems, { duplicates });
     return notes === undefined ? found : found.map((draft) => ({ ...draft, notes }));
   });
   return { drafts, problems };
@@ -98,7 +98,7 @@ function parseSeparately({ file, text }: Source, problems: Problem[]): Parsed[] 
           parsed.push({ source, tree: { ...tree, document: number } });
       } catch (error) {
         if (!(error instanceof YAMLError)) throw error;
-        problems.push(syntaxProblem(file, part, error, document, line));
+        problems.push(syntaxProblem(error, part, { file, document, line: error.line ?? line + 1 }));
       }
     }
     line += part.split("\n").length - 1;
@@ -106,15 +106,11 @@ function parseSeparately({ file, text }: Source, problems: Problem[]): Parsed[] 
   return parsed;
 }
 
-/** `before`: number of lines before `part`. */
 function syntaxProblem(
-  file: string,
-  part: string,
   error: YAMLError,
-  document: number,
-  before: number,
+  part: string,
+  { file, document, line }: { readonly file: string; readonly document: number; readonly line: number },
 ): Problem {
-  const line = error.line ?? before + 1;
   const template = part.split("\n").some((text) => text.includes("{{"));
   return {
     rule: "syntax",
@@ -133,9 +129,11 @@ function syntaxProblem(
 function draftsOf(
   value: unknown,
   place: Place,
-  duplicates: readonly string[],
   problems: Problem[],
-  listKind?: Kind,
+  {
+    duplicates = [],
+    listKind,
+  }: { readonly duplicates?: readonly string[]; readonly listKind?: Kind | undefined } = {},
 ): Draft[] {
   const report = (message: string, path = ""): Draft[] => {
     problems.push({ rule: "syntax", ...positionOf(place, path), message });
@@ -165,7 +163,9 @@ function draftsOf(
     const itemKind = kind === "List" ? undefined : { apiVersion, kind: kind.slice(0, -"List".length) };
     const root = place.root === "" ? "items" : `${place.root}.items`;
     return (items ?? []).flatMap((item: unknown, index: number) =>
-      draftsOf(item, { ...place, item: index + 1, root: `${root}[${index}]` }, [], problems, itemKind),
+      draftsOf(item, { ...place, item: index + 1, root: `${root}[${index}]` }, problems, {
+        listKind: itemKind,
+      }),
     );
   }
   return [{ place, tree, apiVersion, kind, duplicates }];

@@ -31,7 +31,7 @@ export function checkPools(world: World, features: Features): PoolProblem[] {
       Number.NEGATIVE_INFINITY,
     );
     const current = slices.filter(({ object }) => Number(object.spec.pool.generation) === newest);
-    return checkPool(name, newest, current, nodes, features);
+    return checkPool(name, current, nodes, features);
   });
 }
 
@@ -41,13 +41,13 @@ function invalid(slice: Slice, path: string, pool: string, why: string): PoolPro
 
 function checkPool(
   name: string,
-  generation: number,
   slices: readonly Slice[],
   nodes: readonly Node[],
   features: Features,
 ): PoolProblem[] {
   const [first] = slices;
   if (first === undefined) return [];
+  const { generation } = first.object.spec.pool;
   const counts = new Set(slices.map(({ object }) => Number(object.spec.pool.resourceSliceCount)));
   const [count] = counts;
   const path = "spec.pool.resourceSliceCount";

@@ -98,7 +98,7 @@ export function readObjects(
     if (problems.length > 0) leave(place, object.kind, labelOfObject(object), problems);
     return problems.length === 0;
   });
-  const all = overlay(existing, valid, options, leave, notes);
+  const all = overlay(existing, valid, options, { leave, notes });
   const problems = inOrder(
     [...fatal, ...leftOut.flatMap(({ problems }) => problems), ...repeated],
     sources.map(({ file }) => file),
@@ -161,8 +161,13 @@ function overlay(
   existing: readonly Located[],
   manifests: readonly Decoded[],
   options: DecodeOptions,
-  leave: (place: Place, kind: string, label: string, problems: readonly Problem[]) => void,
-  notes: string[],
+  {
+    leave,
+    notes,
+  }: {
+    readonly leave: (place: Place, kind: string, label: string, problems: readonly Problem[]) => void;
+    readonly notes: string[];
+  },
 ): Located[] {
   const keyOf = ({ object }: Located): string => labelOfObject(object);
   const result = new Map(existing.map((each) => [keyOf(each), each]));

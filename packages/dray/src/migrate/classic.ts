@@ -100,7 +100,7 @@ function migrateClass(manifest: Manifest, objects: ClassicObjects): void {
   }
   const reference = take(map, "parametersRef");
   const parameters = mapOf(reference?.value);
-  if (parameters !== undefined) classParameters(parameters, driver, spec, manifest, objects);
+  if (parameters !== undefined) classParameters(found(parameters, manifest, objects), driver, spec, manifest);
   const { selectors, config } = spec;
   put(map, "spec", nodeOf({ selectors, ...(config.length > 0 && { config }) }), "metadata");
 }
@@ -124,13 +124,11 @@ function found(reference: YAMLMap, manifest: Manifest, objects: ClassicObjects):
 }
 
 function classParameters(
-  reference: YAMLMap,
+  parameters: YAMLMap | undefined,
   driver: string,
   spec: { selectors: Plain[]; config: Plain[] },
   manifest: Manifest,
-  objects: ClassicObjects,
 ): void {
-  const parameters = found(reference, manifest, objects);
   for (const vendor of itemsOf(fieldOf(parameters, "vendorParameters"))) {
     const owner = textOf(fieldOf(vendor, "driverName")) ?? driver;
     const value = fieldOf(vendor, "parameters");

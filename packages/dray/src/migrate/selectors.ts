@@ -33,7 +33,7 @@ export function migrateExpressions(node: unknown, path: string, manifest: Manife
 function byDomain(expression: string, path: string, manifest: Manifest, at: unknown): string {
   return expression.replace(
     /\b(device\.(?:attributes|capacity))\s*\[\s*(["'])([^"'/\]]+)\/([^"'/\]]+)\2\s*\]/g,
-    (whole, map: string, quote: string, domain: string, name: string) => {
+    (whole: string, ...[map, quote, domain, name]: [string, string, string, string]) => {
       manifest.changed = true;
       const made = `${map}[${quoted(domain, quote)}]${member(name, quote)}`;
       const more = identifier.test(name) ? "" : `; ${unpublishable(name)}`;
@@ -55,7 +55,7 @@ export function fromNamedResources(
   const warnings: string[] = [];
   const made = expression.replace(
     /(?<![\w.])attributes\.(quantity|bool|int|string|version)\s*(?:\.([A-Za-z_]\w*)|\[\s*(["'])(.+?)\3\s*\])/g,
-    (_, type: string, dotted: string | undefined, quote = '"', keyed: string | undefined) => {
+    (_, type: string, ...[dotted, quote = '"', keyed]: (string | undefined)[]) => {
       // One of the groups has matched.
       const full = dotted ?? keyed!;
       const slash = full.lastIndexOf("/");

@@ -36,18 +36,18 @@ export function toV1(manifest: Manifest): void {
 }
 
 /** Removes a field that v1 lacks, with a note. */
-function removeField(map: YAMLMap, key: string, path: string, why: string, manifest: Manifest): void {
-  const pair = take(map, key);
+function removeField(map: YAMLMap, path: string, why: string, manifest: Manifest): void {
+  const pair = take(map, path.slice(path.lastIndexOf(".") + 1));
   if (pair === undefined) return;
   manifest.changed = true;
-  manifest.note(`${path}.${key}`, `is left out: ${why}`, pair.key);
+  manifest.note(path, `is left out: ${why}`, pair.key);
 }
 
 const noController =
   "there are no control plane controllers of drivers any more (Kubernetes 1.32 removed classic DRA); a driver that publishes ResourceSlices serves the claim";
 
 function migrateClaimSpec(spec: YAMLMap, path: string, manifest: Manifest): void {
-  removeField(spec, "controller", path, noController, manifest);
+  removeField(spec, `${path}.controller`, noController, manifest);
   for (const request of itemsOf(fieldOf(spec, "devices", "requests"))) {
     if (!isMap(request)) continue;
     const flat = request.items.filter((pair) => !["name", "exactly", "firstAvailable"].includes(keyOf(pair)));
@@ -63,14 +63,14 @@ function migrateClaimSpec(spec: YAMLMap, path: string, manifest: Manifest): void
 }
 
 function migrateClaimStatus(status: YAMLMap, manifest: Manifest): void {
-  removeField(status, "deallocationRequested", "status", noController, manifest);
+  removeField(status, "status.deallocationRequested", noController, manifest);
   const allocation = mapOf(fieldOf(status, "allocation"));
   if (allocation !== undefined)
-    removeField(allocation, "controller", "status.allocation", noController, manifest);
+    removeField(allocation, "status.allocation.controller", noController, manifest);
 }
 
 function migrateClass(spec: YAMLMap, manifest: Manifest): void {
-  removeField(spec, "suitableNodes", "spec", suitableNodes, manifest);
+  removeField(spec, "spec.suitableNodes", suitableNodes, manifest);
 }
 
 export const suitableNodes =

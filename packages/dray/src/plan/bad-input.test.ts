@@ -383,7 +383,7 @@ test("standard input that was set not to block is waited for, as kubectl leaves 
     execFileSync("mkfifo", [pipe]);
     const reading = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
     const writing = openSync(pipe, constants.O_WRONLY);
-    const child = start(["plan", "-f", "-"], {}, false, reading);
+    const child = start(["plan", "-f", "-"], {}, { stdin: reading });
     const done = output(child);
     await realTime(1000, "nothing says that the command has begun to read");
     writeSync(writing, JSON.stringify(node("n")));

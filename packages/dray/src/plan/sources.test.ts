@@ -19,8 +19,7 @@ test("files, directories, streams of documents and standard input are read alike
     const child = start(
       ["plan", "-f", "-", "-f", folder, "-f", join(folder, "b.yml"), "-o", "json"],
       {},
-      false,
-      "pipe",
+      { stdin: "pipe" },
     );
     child.stdin?.end(yaml(pod("first", plain())));
     const { stdout, stderr, code } = await output(child);

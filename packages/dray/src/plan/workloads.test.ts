@@ -16,8 +16,7 @@ const workload = (
   kind: string,
   name: string,
   spec: object,
-  metadata: object = {},
-  status?: object,
+  { metadata = {}, status }: { readonly metadata?: object; readonly status?: object } = {},
 ): Manifest => ({
   apiVersion: kind === "Job" ? "batch/v1" : "apps/v1",
   kind,
@@ -89,7 +88,7 @@ test("pods that a workload has already are not made a second time", async () => 
     node("a"),
     workload("Deployment", "web", { replicas: 4 }),
     // Pods of a given ReplicaSet, of a missing one, and of one that is being deleted.
-    workload("ReplicaSet", "web-1111", { replicas: 1 }, owned("Deployment", "web")),
+    workload("ReplicaSet", "web-1111", { replicas: 1 }, { metadata: owned("Deployment", "web") }),
     pod("web-1111-x", running, owned("ReplicaSet", "web-1111")),
     pod("web-5d4f-y", running, { ...hash, ...owned("ReplicaSet", "web-5d4f") }),
     pod("web-5d4f-z", running, {
@@ -109,20 +108,21 @@ test("pods that a workload has already are not made a second time", async () => 
       "Deployment",
       "going",
       { replicas: 2 },
-      { deletionTimestamp: "2026-01-01T00:00:00Z", uid: `${uid}3` },
+      { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z", uid: `${uid}3` } },
     ),
     workload(
       "Job",
       "failing",
       { template: jobTemplate },
-      {},
       {
-        conditions: [{ type: "FailureTarget", status: "True" }],
+        status: {
+          conditions: [{ type: "FailureTarget", status: "True" }],
+        },
       },
     ),
-    workload("Job", "drained", { parallelism: 2, template: jobTemplate }, {}, { succeeded: 1 }),
+    workload("Job", "drained", { parallelism: 2, template: jobTemplate }, { status: { succeeded: 1 } }),
     // Its pod belongs to an earlier one of the same name.
-    workload("ReplicaSet", "again", { replicas: 1 }, { uid: `${uid}1` }),
+    workload("ReplicaSet", "again", { replicas: 1 }, { metadata: { uid: `${uid}1` } }),
     pod("again-0", running, owned("ReplicaSet", "again", `${uid}2`)),
   ]);
   assert.deepEqual(Object.keys(nodes).toSorted(), [

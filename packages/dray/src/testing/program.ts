@@ -13,13 +13,16 @@ export interface Output {
   readonly stderr: string;
 }
 
+interface StartOptions extends User {
+  readonly detached?: boolean;
+  /** A number is an open file. */
+  readonly stdin?: "ignore" | "pipe" | number;
+}
+
 export function start(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
-  detached = false,
-  /** A number is an open file. */
-  stdin: "ignore" | "pipe" | number = "ignore",
-  user: User = {},
+  { detached = false, stdin = "ignore", ...user }: StartOptions = {},
 ): ChildProcess {
   // `npm test` names the bundle of the sources, which starts with a third of their processor time.
   const program = env["DRAY_TEST_PROGRAM"] ?? process.env["DRAY_TEST_PROGRAM"] ?? sources;

@@ -282,7 +282,7 @@ test("check -f: new objects by the gates of the release, stored ones by all that
     });
   const outputs = await Promise.all(
     [{ name: "new" }, { name: "stored", uid: "5f3a1c0e-0000-4000-8000-000000000001" }].map((metadata) => {
-      const child = start(["cel", "check", "-f", "-"], {}, false, "pipe");
+      const child = start(["cel", "check", "-f", "-"], {}, { stdin: "pipe" });
       child.stdin?.end(of(metadata));
       return output(child);
     }),

@@ -45,7 +45,7 @@ test("eval prints on which devices an expression fails; exit code 1", async () =
         ],
       },
     };
-    const child = start(["cel", "eval", `${model} == "L4"`, "-f", "-"], {}, false, "pipe");
+    const child = start(["cel", "eval", `${model} == "L4"`, "-f", "-"], {}, { stdin: "pipe" });
     child.stdin?.end(JSON.stringify(slice));
     const { code, stdout } = await output(child);
     assert.equal(code, 1);

@@ -89,9 +89,7 @@ async function checkFiles(flags: CelCheckFlags, features: Features, progress: Pr
   };
   const judged = await checkExpressions(
     expressions,
-    features,
-    rules,
-    ({ fresh }) => flags.new === true || fresh,
+    { features, rules, isFresh: ({ fresh }) => flags.new === true || fresh },
     (done) => progress.update(`Checking expressions: ${done} of ${expressions.length}`),
   );
   progress.stop();

@@ -22,8 +22,7 @@ async function played(
     const child = start(
       ["demo", ...flags],
       { TMPDIR: temporary, HOME: folder },
-      true,
-      flags.length > 0 ? "pipe" : "ignore",
+      { detached: true, stdin: flags.length > 0 ? "pipe" : "ignore" },
     );
     let stdout = "";
     child.stdout?.on("data", (chunk: Buffer) => (stdout += chunk.toString()));

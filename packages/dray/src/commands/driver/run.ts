@@ -100,19 +100,23 @@ async function run(order: RunOrder, log: Log, signal: AbortSignal): Promise<void
       ...simulationOf(order),
     });
   setTimeout(keepYoungHeapSmall, settleTime).unref();
-  const nodes = simulatedNodes(order, fleet);
+  const simulation = { nodes: simulatedNodes(order, fleet), log, signal };
   await Promise.all([
-    drivers && fleet && runDrivers(drivers, fleet, nodes, log, signal),
-    kubelets && runKubelets(kubelets, nodes, features, log, signal),
+    drivers && fleet && runDrivers(drivers, fleet, simulation),
+    kubelets && runKubelets(kubelets, features, simulation),
   ]);
+}
+
+interface Simulation {
+  readonly nodes: readonly SimulatedNode[];
+  readonly log: Log;
+  readonly signal: AbortSignal;
 }
 
 async function runDrivers(
   { kubeconfig, nodes }: NonNullable<RunOrder["drivers"]>,
   fleet: Fleet,
-  simulated: readonly SimulatedNode[],
-  log: Log,
-  signal: AbortSignal,
+  { nodes: simulated, log, signal }: Simulation,
 ): Promise<void> {
   const { client } = await connect({ kubeconfig }, "dray-simulated-drivers", log);
   await runSimulation({
@@ -133,10 +137,8 @@ async function runDrivers(
 
 async function runKubelets(
   { kubeconfig, certFile, keyFile, clientCAFile }: NonNullable<RunOrder["kubelets"]>,
-  nodes: readonly SimulatedNode[],
   features: Features,
-  log: Log,
-  signal: AbortSignal,
+  { nodes, log, signal }: Simulation,
 ): Promise<void> {
   const { client } = await connect({ kubeconfig }, "dray-simulated-nodes", log);
   const [cert, key, clientCA] = [certFile, keyFile, clientCAFile].map((path) =>

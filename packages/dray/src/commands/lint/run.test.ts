@@ -88,7 +88,7 @@ test("json and yaml have the same findings; rules and severities can be left out
 });
 
 test("lints the output of helm on standard input, with annotations of a workflow", async () => {
-  const child = start(["lint", "-", "-o", "github", "-q"], {}, false, "pipe");
+  const child = start(["lint", "-", "-o", "github", "-q"], {}, { stdin: "pipe" });
   child.stdin?.end(`---
 # Source: chart/templates/empty.yaml
 ---

@@ -19,7 +19,7 @@ test("the transcript in docs/migrate.md is what the example gives", async () => 
 });
 
 test("standard input is migrated to standard output, JSON too", async () => {
-  const child = start(["migrate", "-", "-q", "--device-class", "example.com/a=b"], {}, false, "pipe");
+  const child = start(["migrate", "-", "-q", "--device-class", "example.com/a=b"], {}, { stdin: "pipe" });
   child.stdin?.end(
     '{"apiVersion":"v1","kind":"Pod","spec":{"containers":[{"resources":{"limits":{"example.com/a":1}}}]}}',
   );

@@ -33,9 +33,7 @@ function leftBehind(folder: string, process: Partial<ProcessRecord>): string {
 const slice = (
   name: string,
   driver: string,
-  pool: string,
-  node: string,
-  generation: number,
+  { pool, node, generation }: { readonly pool: string; readonly node: string; readonly generation: number },
   count: number,
 ): Draft<ResourceSlice> => ({
   apiVersion: "resource.k8s.io/v1",
@@ -57,10 +55,10 @@ async function createSlices(dataDir: string): Promise<void> {
   const { client } = await connect({ kubeconfig: layout.kubeconfig }, "test");
   const slices = client.resource(ResourceSlice);
   for (const each of [
-    slice("a", "gpu.example.com", "one", "worker-1", 1, 5),
-    slice("b", "gpu.example.com", "one", "worker-1", 2, 3),
-    slice("c", "gpu.example.com", "two", "worker-2", 1, 4),
-    slice("d", "nic.example.com", "one", "worker-1", 1, 1),
+    slice("a", "gpu.example.com", { pool: "one", node: "worker-1", generation: 1 }, 5),
+    slice("b", "gpu.example.com", { pool: "one", node: "worker-1", generation: 2 }, 3),
+    slice("c", "gpu.example.com", { pool: "two", node: "worker-2", generation: 1 }, 4),
+    slice("d", "nic.example.com", { pool: "one", node: "worker-1", generation: 1 }, 1),
   ])
     await slices.create(each);
   await client.resource(Node).patch({ name: "worker-2" }, "merge", { spec: { unschedulable: true } });

@@ -10,11 +10,12 @@ import {
 } from "@dray/cluster";
 import type { ChosenDriver } from "../../drivers/drivers.ts";
 import { installDrivers } from "../../drivers/install-all.ts";
-import { type FleetFile, keptText } from "../../fleet/file.ts";
+import { keptText } from "../../fleet/file.ts";
 import { commandText, type Target } from "../../options/target.ts";
 import { UsageError } from "../../terminal/failure.ts";
 import { remark, say } from "../../terminal/verbosity.ts";
 import { shellWord } from "../../text/shell.ts";
+import type { Configured } from "./configure.ts";
 import type { UpOptions } from "./options.ts";
 import { printCluster } from "./print.ts";
 import { driverLines } from "./summary.ts";
@@ -42,11 +43,9 @@ const fixed = {
  */
 export async function changeRunning(
   chosen: Target,
-  config: ClusterConfig,
-  options: UpOptions,
-  drivers: readonly ChosenDriver[],
   pid: number,
-  fleet: FleetFile | undefined,
+  options: UpOptions,
+  { config, fleet, drivers }: Configured & { readonly drivers: readonly ChosenDriver[] },
 ): Promise<void> {
   const { layout } = chosen;
   const before = readConfig(layout);

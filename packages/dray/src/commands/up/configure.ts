@@ -42,7 +42,7 @@ export async function configure({ name, layout }: Target, options: UpOptions): P
   });
   const { version: kubernetesVersion } = features;
   const simulated = simulatedNodesOption(options.simulatedNodes, before);
-  const chosen = chooseFleet(layout, before, options.fleet, features, simulated);
+  const chosen = chooseFleet(layout, before, options.fleet, { features, simulated });
   if (simulated.simulatedNodes === "all" && (chosen === undefined || chosen.fleet.nodes.length === 0))
     throw new UsageError(
       "--simulated-nodes all: there are no nodes of a fleet: name a file that has some with --fleet, or give a number",
@@ -99,8 +99,10 @@ function chooseFleet(
   layout: Layout,
   before: ClusterConfig | undefined,
   flag: string | undefined,
-  features: Features,
-  simulated: Pick<ClusterConfig, "simulatedNodes">,
+  {
+    features,
+    simulated,
+  }: { readonly features: Features; readonly simulated: Pick<ClusterConfig, "simulatedNodes"> },
 ): FleetFile | undefined {
   if (flag === "none") return undefined;
   if (flag !== undefined) return readFleetFile(flag, { features, ...simulationOf(simulated) });

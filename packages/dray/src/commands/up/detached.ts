@@ -22,20 +22,23 @@ type Report =
 export const interrupted = new Error("the start was interrupted");
 
 /**
- * Starts the cluster in a separate process that prints into the open file `output`, and resolves once it is
- * ready. Rejects after a failed process has ended; `logFile` is the file that the error names.
+ * Starts the cluster in a separate process that prints into the open file `log.output`, and resolves once it
+ * is ready. Rejects after a failed process has ended; the error names the file of the log.
  */
 export async function startDetached(
   layout: Layout,
   config: ClusterConfig,
-  output: number,
-  logFile: string,
+  log: { readonly file: string; readonly output: number },
   onProgress: (text: string) => void,
 ): Promise<Started> {
   const [command, args] = ownCommand(["up", "--data-dir", layout.dataDir, "--detached"]);
-  const child = spawn(command, args, { detached: true, cwd: "/", stdio: ["ignore", output, output, "ipc"] });
+  const child = spawn(command, args, {
+    detached: true,
+    cwd: "/",
+    stdio: ["ignore", log.output, log.output, "ipc"],
+  });
   child.send(config);
-  const started = await outcome(child, logFile, onProgress);
+  const started = await outcome(child, log.file, onProgress);
   child.unref();
   return started;
 }

@@ -182,7 +182,11 @@ test("kill -9 of the control plane or of the agents loses neither objects nor po
 test("Ctrl-C, however often it arrives, stops a cluster in the foreground with its pods", async () => {
   await inFolder(async (folder) => {
     const dataDir = join(folder, "data");
-    const child = start(["up", "--nodes", "1", "--store", "memory", "--data-dir", dataDir], {}, true);
+    const child = start(
+      ["up", "--nodes", "1", "--store", "memory", "--data-dir", dataDir],
+      {},
+      { detached: true },
+    );
     try {
       const ended = output(child);
       await eventually("it is ready", async () => (await dray(["status", "--data-dir", dataDir])).code === 0);
@@ -207,7 +211,7 @@ test("Ctrl-C, however often it arrives, stops a cluster in the foreground with i
 test("Ctrl-C during the start stops what has started", async () => {
   await inFolder(async (folder) => {
     const dataDir = join(folder, "data");
-    const child = start(["up", "--detach", "--data-dir", dataDir], {}, true);
+    const child = start(["up", "--detach", "--data-dir", dataDir], {}, { detached: true });
     try {
       const ended = output(child);
       await eventually("the agents start", () => existsSync(layoutOf(dataDir).agentsFile));

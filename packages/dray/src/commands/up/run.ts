@@ -48,7 +48,8 @@ export async function up(options: UpOptions): Promise<void> {
     );
   const kubeconfigs = kubeconfigFiles(options.kubeconfig, layout);
   const running = runningProcess(layout.processFile);
-  if (running !== undefined) return changeRunning(chosen, config, options, drivers, running.pid, fleet);
+  if (running !== undefined)
+    return changeRunning(chosen, running.pid, options, { config, drivers, ...(fleet && { fleet }) });
   const simulated = simulatedNodes(config, fleet?.fleet).length;
   checkCapacity({ nodes: config.nodes.length, simulated, drivers: drivers.length });
   prepareDataDir(layout);
@@ -64,14 +65,19 @@ export async function up(options: UpOptions): Promise<void> {
     if (fleet !== undefined) await fleetPublished(layout, config.name, fleet.fleet, started.config.nodes);
     if (options.output !== undefined) return printCluster(chosen, added, options.output);
     const equipped = !isNew && drivers.length === 0 && (await hasDeviceClasses(layout, config.name));
-    const summary = clusterSummary(layout, started.config, started.url, added, drivers, equipped, fleet);
+    const summary = clusterSummary(layout, started, {
+      drivers,
+      hasDeviceClasses: equipped,
+      ...(added && { added }),
+      ...(fleet && { fleet }),
+    });
     say(`${summary}\n${failedNodes(started)}${limitsText(readNodeStates(layout))}${how}\n`);
   };
   if (options.detach) {
     const logFile = join(layout.logs, outputLog);
     const output = openSync(logFile, "a", 0o600);
     const started = await withProgress("Starting the cluster", ({ update }) =>
-      startDetached(layout, config, output, logFile, update).finally(() => closeSync(output)),
+      startDetached(layout, config, { file: logFile, output }, update).finally(() => closeSync(output)),
     );
     return finish(started, `${commandText(layout, "down")} stops the cluster; its data stays.`).catch(
       (error: Error) => {

@@ -15,19 +15,23 @@ import { type FleetFile, fleetText } from "../../fleet/file.ts";
 import { simulatedNodes } from "../../fleet/simulated-nodes.ts";
 import { commandText } from "../../options/target.ts";
 import { shellWord } from "../../text/shell.ts";
+import type { Started } from "./detached.ts";
 
-/**
- * Returns the summary for the user of a running cluster; `added` is the requested kubeconfig, `drivers` are
- * the installed drivers, `hasDeviceClasses` reports that the cluster has classes already.
- */
+export interface SummaryParts {
+  /** The requested kubeconfig. */
+  readonly added?: AddedContext;
+  /** The installed drivers. */
+  readonly drivers?: readonly ChosenDriver[];
+  /** The cluster has classes already. */
+  readonly hasDeviceClasses?: boolean;
+  readonly fleet?: FleetFile;
+}
+
+/** Returns the summary for the user of a running cluster. */
 export function clusterSummary(
   layout: Layout,
-  config: ClusterConfig,
-  url: string,
-  added?: AddedContext,
-  drivers: readonly ChosenDriver[] = [],
-  hasDeviceClasses = false,
-  fleet?: FleetFile,
+  { config, url }: Pick<Started, "config" | "url">,
+  { added, drivers = [], hasDeviceClasses = false, fleet }: SummaryParts = {},
 ): string {
   const simulated = simulatedNodes(config, fleet?.fleet).map(({ name }) => name);
   const hasOnlySimulated = config.nodes.length === 0 && simulated.length > 0;
