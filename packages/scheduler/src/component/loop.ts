@@ -134,12 +134,12 @@ export class SchedulingLoop {
 
   /** No other pod is tried until the extenders have answered, so that their input stays valid. */
   #askExtenders(profile: Profile, entry: QueuedPod, search: Search, begun: number): void {
-    const { extenders, failures, metrics } = this.#options;
+    const { failures, metrics } = this.#options;
     this.#paused = true;
     const decide = async (): Promise<void> => {
       let decision: Decision;
       try {
-        decision = await decideWithExtenders(extenders, profile.cycle, entry.pod, search, this.#options);
+        decision = await decideWithExtenders(this.#options, profile.cycle, entry.pod, search);
         metrics.decided(begun);
       } catch (error) {
         return failures.fail(profile, entry, error as Error);

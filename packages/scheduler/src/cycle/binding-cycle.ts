@@ -132,10 +132,11 @@ export class BindingCycle {
   async bind(
     profile: Profile,
     entry: QueuedPod,
-    { node, state }: Placed,
+    placed: Placed,
     waits: ReadonlyMap<string, number>,
   ): Promise<void> {
     const { queue, waiting, failures, metrics, clock } = this.#options;
+    const { node, state } = placed;
     const { pod } = entry;
     if (waits.size > 0) {
       const since = metrics.now();
@@ -154,7 +155,7 @@ export class BindingCycle {
       });
       await this.#timed("Bind", profile, () => this.#bind(profile, pod, node, state));
     } catch (error) {
-      if (!(await this.#isBound(profile, entry, node, state, error as Error))) return;
+      if (!(await this.#isBound(profile, entry, placed, error as Error))) return;
     }
     // The entry stays in flight until the watch shows the pod bound: no older state of it starts anew.
     const { namespace, name } = pod.metadata;
@@ -187,8 +188,7 @@ export class BindingCycle {
   async #isBound(
     profile: Profile,
     entry: QueuedPod,
-    node: NodeInfo,
-    state: CycleState,
+    { node, state }: Placed,
     error: Error,
   ): Promise<boolean> {
     const { status, failures, log, clock, signal } = this.#options;

@@ -70,7 +70,7 @@ export class FailureHandler {
       message,
       ...(nominatedNode !== undefined && { nominatedNode }),
     } as const;
-    await this.#wait(profile, entry, plugins, refusal, cause);
+    await this.#wait(profile, entry, plugins, { ...refusal, cause });
   }
 
   /** The node that was chosen is refused by Reserve or Permit. */
@@ -106,8 +106,7 @@ export class FailureHandler {
     { name, recorder }: Profile,
     entry: QueuedPod,
     rejectedBy: readonly string[],
-    refusal: Refusal,
-    cause = "",
+    { cause = "", ...refusal }: Refusal & { readonly cause?: string },
   ): Promise<void> {
     const { queue, status, metrics, log, signal } = this.#options;
     const { reason, message } = refusal;

@@ -63,6 +63,23 @@ export interface Search {
   readonly results: NodeResults;
 }
 
+interface SearchOptions {
+  /** Results of nodes for equivalent pods; new results are added. */
+  readonly known?: NodeResults | undefined;
+  /** Names of the only nodes that are asked. */
+  readonly among?: ReadonlySet<string>;
+  /** The state with which plugins begin. */
+  readonly state?: CycleState;
+}
+
+/** A search after PreFilter. */
+interface Filtering {
+  readonly state: CycleState;
+  readonly pod: Pod;
+  readonly results: NodeResults;
+  readonly rejections: Map<string, Rejection>;
+}
+
 /**
  * Finds the best node for a pod: PreFilter, Filter, Score. Synchronous: what plugins know cannot change in
  * between. An exception of a plugin fails the whole attempt.
@@ -104,23 +121,20 @@ export class SchedulingCycle {
     known?: NodeResults,
     initial: CycleState = new Map(),
   ): Decision {
-    const search = this.search(pod, nodes, known, undefined, initial);
-    const { state, feasible, results } = search;
-    if (feasible.length === 0) return refused(search, nodes);
-    const node = this.best(state, pod, feasible, results);
+    const search = this.search(pod, nodes, { known, state: initial });
+    const { state, results } = search;
+    if (search.feasible.length === 0) return refused(search, nodes);
+    const node = this.best(pod, search);
     // Filters keep data of a node for Reserve in the state of each pod.
     if (results.get(node)?.search !== this.#searches && this.firstRejection(state, pod, node) !== undefined)
       return this.decide(pod, nodes);
     return { type: "placed", node, state };
   }
 
-  /** `among`: of all nodes only these are asked. `state`: what plugins begin with. */
   search(
     pod: Pod,
     nodes: readonly NodeInfo[],
-    known?: NodeResults,
-    among?: ReadonlySet<string>,
-    state: CycleState = new Map(),
+    { known, among, state = new Map() }: SearchOptions = {},
   ): Search {
     this.#searches++;
     const rejections = new Map<string, Rejection>();
@@ -143,15 +157,15 @@ export class SchedulingCycle {
     const skipped = skippedFilters(state);
     const around = this.#points.all.some((plugin) => plugin.dependsOnOtherNodes && !skipped.has(plugin.name));
     const results: NodeResults = (around ? undefined : known) ?? new Map();
-    const nominee = among ? undefined : this.#nominatedNode(state, pod, nodes, results, allowed);
+    const filtering = { state, pod, results, rejections };
+    const nominee = among ? undefined : this.#nominatedNode(filtering, nodes, allowed);
     if (nominee !== undefined) return found([nominee], results);
     const limited = among !== undefined || allowed !== undefined;
     const considered = limited
       ? nodes.filter(({ name }) => (among?.has(name) ?? true) && (allowed?.has(name) ?? true))
       : nodes;
-    const filtering = this.#metrics.now();
-    const ask = (some: readonly NodeInfo[]): readonly NodeInfo[] =>
-      this.#feasible(state, pod, some, results, rejections);
+    const filteringSince = this.#metrics.now();
+    const ask = (some: readonly NodeInfo[]): readonly NodeInfo[] => this.#feasible(filtering, some);
     let feasible: readonly NodeInfo[] = [];
     if (first !== undefined) {
       const start = this.#start;
@@ -159,7 +173,7 @@ export class SchedulingCycle {
       this.#start = start; // The next pod goes on where the last one that may go anywhere has stopped.
     }
     if (feasible.length === 0) feasible = ask(considered.filter(({ name }) => !first?.has(name)));
-    this.#observe("Filter", "Success", filtering);
+    this.#observe("Filter", "Success", filteringSince);
     this.#countEvaluations();
     if (feasible.length === 0 && allowed !== undefined) {
       const reasons = [`node(s) didn't satisfy plugin(s) [${narrowing.join(" ")}]`];
@@ -173,10 +187,8 @@ export class SchedulingCycle {
    * The node for which others were preempted is most likely the only one that fits: it is asked first, alone.
    */
   #nominatedNode(
-    state: CycleState,
-    pod: Pod,
+    { state, pod, results }: Filtering,
     nodes: readonly NodeInfo[],
-    results: NodeResults,
     allowed: ReadonlySet<string> | undefined,
   ): NodeInfo | undefined {
     const name = this.#nomination(pod);
@@ -186,13 +198,7 @@ export class SchedulingCycle {
     return node;
   }
 
-  #feasible(
-    state: CycleState,
-    pod: Pod,
-    nodes: readonly NodeInfo[],
-    results: NodeResults,
-    rejections: Map<string, Rejection>,
-  ): readonly NodeInfo[] {
+  #feasible({ state, pod, results, rejections }: Filtering, nodes: readonly NodeInfo[]): readonly NodeInfo[] {
     const feasible: NodeInfo[] = [];
     const wanted = this.#enough(nodes.length);
     let looked = 0;
@@ -314,13 +320,7 @@ export class SchedulingCycle {
   }
 
   /** `extra`: scores of others than plugins, by node. */
-  best(
-    state: CycleState,
-    pod: Pod,
-    feasible: readonly NodeInfo[],
-    results: NodeResults,
-    extra?: ReadonlyMap<string, number>,
-  ): NodeInfo {
+  best(pod: Pod, { state, feasible, results }: Search, extra?: ReadonlyMap<string, number>): NodeInfo {
     if (feasible.length === 1) return feasible[0]!;
     const skipped = this.#preScore(state, pod, feasible);
     const since = this.#metrics.now();

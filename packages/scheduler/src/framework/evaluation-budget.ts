@@ -25,6 +25,18 @@ export class EvaluationBudget {
     this.#left = maxEvaluationCost;
   }
 
+  /** Repeats an attempt until a budget suffices: the selector results so far bring each one forward. */
+  repeat<T>(attempt: () => T): T {
+    for (;;) {
+      this.begin();
+      try {
+        return attempt();
+      } catch (error) {
+        if (!(error instanceof BudgetExceeded)) throw error;
+      }
+    }
+  }
+
   /** Throws BudgetExceeded when the cost is spent: not before one evaluation is done. */
   spend(cost: number): void {
     this.#left -= cost + minEvaluationCost;

@@ -44,11 +44,18 @@ const composite = (cluster: TestCluster, name: string, minGroupCount: number, mo
 /** The group in another, with pods `name-1`, `name-2`, ... */
 async function group(
   cluster: TestCluster,
-  name: string,
-  parent: string,
-  pods: number,
+  {
+    name,
+    parent,
+    pods,
+    ...more
+  }: {
+    readonly name: string;
+    readonly parent: string;
+    readonly pods: number;
+    readonly priorityClassName?: string;
+  },
   spec: (i: number) => object,
-  more: object = {},
 ): Promise<string[]> {
   await cluster.create(PodGroup, {
     metadata: { name },
@@ -74,13 +81,13 @@ const condition = (cluster: TestCluster, name: string, wanted: "True" | "False")
 
 test("pods wait until the group around theirs exists, and enough groups have their pods", () =>
   withNodes(2, async (cluster) => {
-    const workers = await group(cluster, "workers", "job", 2, () => asks("1"));
+    const workers = await group(cluster, { name: "workers", parent: "job", pods: 2 }, () => asks("1"));
     await cluster.settle();
     await composite(cluster, "job", 2);
     await cluster.settle();
     for (const pod of await cluster.list(Pod)) assert.equal(pod.spec.nodeName, undefined);
     assert.deepEqual(await cluster.events(), []);
-    const leader = await group(cluster, "leader", "job", 1, () => asks("1"));
+    const leader = await group(cluster, { name: "leader", parent: "job", pods: 1 }, () => asks("1"));
     for (const name of [...workers, ...leader]) await cluster.bound(name);
     for (const name of ["workers", "leader"])
       assert.equal(await condition(cluster, name, "True"), "Scheduled ");
@@ -92,8 +99,8 @@ test("of a group of groups of which too few fit none is placed, and their device
     await cluster.slice("n1", 1);
     for (const name of ["c", "other"]) await cluster.claim(name);
     await composite(cluster, "job", 2);
-    await group(cluster, "a", "job", 1, () => asks("3", uses("c")));
-    await group(cluster, "b", "job", 2, () => asks("3"));
+    await group(cluster, { name: "a", parent: "job", pods: 1 }, () => asks("3", uses("c")));
+    await group(cluster, { name: "b", parent: "job", pods: 2 }, () => asks("3"));
     const none = "pod group preemption: No preemption victims found for incoming preemptor";
     const of = (counts: string, least: number): string =>
       `minCount (${least}) cannot be satisfied: ${counts}`;
@@ -116,8 +123,8 @@ test("of a group of groups of which too few fit none is placed, and their device
 test("as many groups as the minimum says are enough", () =>
   withNodes(1, async (cluster) => {
     await composite(cluster, "job", 1);
-    const a = await group(cluster, "a", "job", 1, () => asks("3"));
-    await group(cluster, "b", "job", 1, () => asks("3"));
+    const a = await group(cluster, { name: "a", parent: "job", pods: 1 }, () => asks("3"));
+    await group(cluster, { name: "b", parent: "job", pods: 1 }, () => asks("3"));
     for (const name of a) assert.equal(await cluster.bound(name), "n1");
     assert.equal(await condition(cluster, "a", "True"), "Scheduled ");
     assert.match(await condition(cluster, "b", "False"), /^Unschedulable pod group is unschedulable, 0\/1 /);
@@ -134,8 +141,8 @@ test("groups in groups: the outer one in one rack, each inner one too", () =>
     await composite(cluster, "job", 1);
     await composite(cluster, "part", 2, { parentCompositePodGroupName: "job", schedulingConstraints });
     const names = [
-      ...(await group(cluster, "a", "part", 1, () => asks("3"))),
-      ...(await group(cluster, "b", "part", 1, () => asks("3"))),
+      ...(await group(cluster, { name: "a", parent: "part", pods: 1 }, () => asks("3"))),
+      ...(await group(cluster, { name: "b", parent: "part", pods: 1 }, () => asks("3"))),
     ];
     const nodes = await Promise.all(names.map((name) => cluster.bound(name)));
     assert.deepEqual(nodes.toSorted(), ["n3", "n4"]);
@@ -146,13 +153,15 @@ test("a group of groups preempts by its priority, and one that is a unit leaves 
     await cluster.create(PriorityClass, { metadata: { name: "high" }, value: 100 });
     await composite(cluster, "old", 1, { disruptionMode: { all: {} } });
     const old = [
-      ...(await group(cluster, "old-a", "old", 1, () => asks("3"))),
-      ...(await group(cluster, "old-b", "old", 1, () => asks("3"))),
+      ...(await group(cluster, { name: "old-a", parent: "old", pods: 1 }, () => asks("3"))),
+      ...(await group(cluster, { name: "old-b", parent: "old", pods: 1 }, () => asks("3"))),
     ];
     for (const name of old) await cluster.bound(name);
     const priorityClassName = "high";
     const { metadata } = await composite(cluster, "new", 1, { priorityClassName });
-    await group(cluster, "new-a", "new", 1, () => asks("3", { priorityClassName }), { priorityClassName });
+    await group(cluster, { name: "new-a", parent: "new", pods: 1, priorityClassName }, () =>
+      asks("3", { priorityClassName }),
+    );
     await cluster.until("all of it leaves", async () => {
       const pods = (await cluster.list(Pod)).filter((pod) => pod.metadata.deletionTimestamp !== undefined);
       return pods.length === 2;

@@ -179,7 +179,7 @@ export class GroupCycle {
         ...outcome.leaf.pods.map((pod) => {
           // The pods of the tree are those of the entries.
           const entry = attempt.entries.get(pod.metadata.uid)!;
-          return this.#submitPod(attempt.profile, entry, outcome, afterwards, plugins);
+          return this.#submitPod(attempt.profile, entry, outcome, { afterwards, plugins });
         }),
       ]),
     );
@@ -189,8 +189,7 @@ export class GroupCycle {
     profile: Profile,
     entry: QueuedPod,
     { verdict, members, failed }: LeafOutcome,
-    afterwards: PostFilterOutcome,
-    plugins: readonly string[],
+    { afterwards, plugins }: { readonly afterwards: PostFilterOutcome; readonly plugins: readonly string[] },
   ): Promise<void> {
     const { failures } = this.#options;
     const { uid } = entry.pod.metadata;

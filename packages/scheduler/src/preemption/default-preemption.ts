@@ -2,7 +2,6 @@ import type { Pod } from "@dray/api/core/v1";
 import type { PodDisruptionBudget } from "@dray/api/policy/v1";
 import type { Candidate } from "../framework/candidate.ts";
 import { counted } from "../framework/diagnosis.ts";
-import { BudgetExceeded } from "../framework/evaluation-budget.ts";
 import type {
   CycleState,
   Plugin,
@@ -84,21 +83,15 @@ export function defaultPreemption(options: DefaultPreemptionOptions): Plugin {
     return { candidates: [...harmless, ...violating], reasons };
   }
 
-  /** Selectors evaluated so far are remembered, so that each turn brings the search forward. */
   function onNode(
     state: CycleState,
     pod: Pod,
     node: NodeInfo,
     budgets: readonly PodDisruptionBudget[],
   ): Candidate | Rejection {
-    for (;;) {
-      budget.begin();
-      try {
-        return selectVictims(options.trials(), state, pod, node, unitsOf([node]), budgets, now());
-      } catch (error) {
-        if (!(error instanceof BudgetExceeded)) throw error;
-      }
-    }
+    return budget.repeat(() =>
+      selectVictims(options.trials(), { state, pod }, node, { units: unitsOf([node]), budgets, now: now() }),
+    );
   }
 
   return {

@@ -36,12 +36,15 @@ const gang = (
   cluster: TestCluster,
   name: string,
   minCount: number,
-  priorityClassName: string,
-  more: object = {},
+  spec: {
+    readonly priorityClassName: string;
+    readonly disruptionMode?: object;
+    readonly resourceClaims?: readonly object[];
+  },
 ): Promise<PodGroup> =>
   cluster.create(PodGroup, {
     metadata: { name },
-    spec: { schedulingPolicy: { gang: { minCount } }, priorityClassName, ...more },
+    spec: { schedulingPolicy: { gang: { minCount } }, ...spec },
   });
 
 /** Pods `group-1`, `group-2`, ... */
@@ -95,7 +98,7 @@ test("pods of lower priority leave for a gang all of which fits then, and it com
       await cluster.pod(name, asks("3", { priorityClassName: "low" }));
       await cluster.bound(name);
     }
-    const { metadata } = await gang(cluster, "g", 2, "high");
+    const { metadata } = await gang(cluster, "g", 2, { priorityClassName: "high" });
     const names = await members(cluster, "g", 2, () => asks("3"));
     assert.deepEqual((await Promise.all(names.map((name) => nominated(cluster, name)))).sort(), ["n1", "n2"]);
     assert.equal(
@@ -143,7 +146,7 @@ test("only as much leaves as the gang needs, the least important first", () =>
       await cluster.pod(name!, asks("1", { priorityClassName }));
       await cluster.bound(name!);
     }
-    await gang(cluster, "g", 2, "high");
+    await gang(cluster, "g", 2, { priorityClassName: "high" });
     const names = await members(cluster, "g", 2, () => asks("1"));
     const [victim] = await leaving(cluster, 1);
     assert.match(victim!, /^l/);
@@ -159,7 +162,7 @@ test("no victims for a gang that would not fit without all of them", () =>
       await cluster.pod(name, asks("3", { priorityClassName: "low" }));
       await cluster.bound(name);
     }
-    await gang(cluster, "g", 3, "high");
+    await gang(cluster, "g", 3, { priorityClassName: "high" });
     await members(cluster, "g", 3, () => asks("3"));
     assert.equal(
       await condition(cluster, "g", "False"),
@@ -172,15 +175,15 @@ test("a group whose disruption mode is all leaves as a whole, for a gang and for
   withNodes(2, async (cluster) => {
     await cluster.scheduler();
     const on = (node: string): object => ({ nodeSelector: { "kubernetes.io/hostname": node } });
-    await gang(cluster, "whole", 2, "low", { disruptionMode: { all: {} } });
-    await gang(cluster, "loose", 2, "low", { disruptionMode: { single: {} } });
+    await gang(cluster, "whole", 2, { priorityClassName: "low", disruptionMode: { all: {} } });
+    await gang(cluster, "loose", 2, { priorityClassName: "low", disruptionMode: { single: {} } });
     for (const name of [
       ...(await members(cluster, "whole", 2, (i) => asks("1", on(`n${i}`)))),
       ...(await members(cluster, "loose", 2, (i) => asks("1", on(`n${i}`)))),
     ])
       await cluster.bound(name);
     // The larger of two groups is the more important one.
-    await gang(cluster, "g", 1, "high");
+    await gang(cluster, "g", 1, { priorityClassName: "high" });
     await members(cluster, "g", 1, () => asks("3", on("n1")));
     assert.deepEqual(await leaving(cluster, 1), ["loose-1"]);
     await ends(cluster, "loose-1");
@@ -194,7 +197,7 @@ test("preemptionPolicy Never of a pod rules preemption out for its group", () =>
     await cluster.scheduler();
     await cluster.pod("v", asks("3", { priorityClassName: "low" }));
     await cluster.bound("v");
-    await gang(cluster, "g", 1, "polite");
+    await gang(cluster, "g", 1, { priorityClassName: "polite" });
     await members(cluster, "g", 1, () => asks("3"));
     assert.match(
       await condition(cluster, "g", "False"),
@@ -210,7 +213,7 @@ test("no further victims while the victims of the gang terminate", () =>
       await cluster.pod(name, asks("2", { priorityClassName: "low" }));
       await cluster.bound(name);
     }
-    await gang(cluster, "g", 2, "high");
+    await gang(cluster, "g", 2, { priorityClassName: "high" });
     const names = await members(cluster, "g", 2, () => asks("2"));
     await leaving(cluster, 2);
     const nodes = await Promise.all(names.map((name) => nominated(cluster, name)));
@@ -230,7 +233,7 @@ test("no further victims while the victims of the gang terminate", () =>
 test("pods with a disruption budget are preempted last, and whole groups with one such pod", () =>
   withNodes(1, async (cluster) => {
     await cluster.scheduler();
-    await gang(cluster, "guarded", 2, "low", { disruptionMode: { all: {} } });
+    await gang(cluster, "guarded", 2, { priorityClassName: "low", disruptionMode: { all: {} } });
     const guarded = await members(cluster, "guarded", 2, () => asks("1"));
     await cluster.pod("free", asks("1", { priorityClassName: "middle" }));
     for (const name of [...guarded, "free"]) await cluster.bound(name);
@@ -242,7 +245,7 @@ test("pods with a disruption budget are preempted last, and whole groups with on
     await cluster.client
       .resource(PodDisruptionBudget)
       .patch(budget.metadata, "merge", { status }, { subresource: "status" });
-    await gang(cluster, "g", 1, "high");
+    await gang(cluster, "g", 1, { priorityClassName: "high" });
     await members(cluster, "g", 1, () => asks("2"));
     // Though its priority is higher.
     assert.deepEqual(await leaving(cluster, 1), ["free"]);
@@ -256,7 +259,7 @@ test("devices are not preempted: devices of the victims' claims are not free for
     await cluster.scheduler();
     await cluster.pod("v", asks("3", { ...uses("v"), priorityClassName: "low" }));
     await cluster.bound("v");
-    await gang(cluster, "g", 2, "high");
+    await gang(cluster, "g", 2, { priorityClassName: "high" });
     await members(cluster, "g", 2, (i) => asks("1", uses(`c${i}`)));
     assert.equal(
       await condition(cluster, "g", "False"),
@@ -277,7 +280,8 @@ test("a gang with a shared claim and claims of its own makes room by cpu, and it
       await cluster.pod(name, asks("3", { priorityClassName: "low" }));
       await cluster.bound(name);
     }
-    await gang(cluster, "g", 2, "high", {
+    await gang(cluster, "g", 2, {
+      priorityClassName: "high",
       resourceClaims: [{ name: "shared", resourceClaimName: "shared" }],
     });
     const names = await members(cluster, "g", 2, (i) => asks("2", uses("shared", `c${i}`)));

@@ -1,5 +1,4 @@
 import type { Pod } from "@dray/api/core/v1";
-import { BudgetExceeded } from "../framework/evaluation-budget.ts";
 import type { Assignment, GroupPostFilterResult, RefusedGroup } from "../framework/framework.ts";
 import { groupPriority } from "../framework/group-tree.ts";
 import type { NodeInfo } from "../framework/node-info.ts";
@@ -55,7 +54,7 @@ export function preemptForGroup(
   const nominated = nominationsOf(pods, options);
   if (isOngoing(groupPriority(group), new Set(nominated.values()), options))
     return finish("Success", "ongoing preemption on nominated nodes", nominated);
-  const selection = withinBudget(options, () => select(refused, options));
+  const selection = options.budget.repeat(() => select(refused, options));
   if (selection === undefined)
     return finish("UnschedulableAndUnresolvable", "No preemption victims found for incoming preemptor");
   if (typeof selection === "string") return finish("Unschedulable", selection);
@@ -71,18 +70,6 @@ export function preemptForGroup(
   executor.start(preemptor, { place: "cluster", victims }, recorder);
   metrics.chosen(group.type, victims.length, violations, units.filter(({ rank }) => rank > ranks.pod).length);
   return finish("Success", `found a placement for podgroup, preempting ${victims.length} victims`, nodes);
-}
-
-/** Selectors evaluated so far are remembered, so that each turn brings the search forward. */
-function withinBudget<T>({ budget }: GroupPreemptionOptions, run: () => T): T {
-  for (;;) {
-    budget.begin();
-    try {
-      return run();
-    } catch (error) {
-      if (!(error instanceof BudgetExceeded)) throw error;
-    }
-  }
 }
 
 function nominationsOf(

@@ -61,7 +61,11 @@ function victimsOf(
 ): { readonly names: readonly string[]; readonly violations: number } | readonly string[] {
   const before = [...node.pods.keys()].sort();
   const requested = node.requested.get("cpu");
-  const found = selectVictims(trials, new Map(), pod, node, singleUnits([node]), budgets, 0);
+  const found = selectVictims(trials, { state: new Map(), pod }, node, {
+    units: singleUnits([node]),
+    budgets,
+    now: 0,
+  });
   assert.deepEqual([...node.pods.keys()].sort(), before, "the node is as it was");
   assert.equal(node.requested.get("cpu"), requested);
   if ("reasons" in found) return found.reasons;
@@ -141,15 +145,11 @@ test("counts of PreFilter plugins follow the trial, and are unchanged after it",
   }
   const cycle = new SchedulingCycle(extensionPoints([counts]), { random: () => 0 });
   const node = nodeOf(4, [podOf("a", { started: 1 }), podOf("b", { started: 2 })]);
-  const found = selectVictims(
-    cycle,
-    state,
-    podOf("high", { priority: 1 }),
-    node,
-    singleUnits([node]),
-    [],
-    0,
-  ) as Candidate;
+  const found = selectVictims(cycle, { state, pod: podOf("high", { priority: 1 }) }, node, {
+    units: singleUnits([node]),
+    budgets: [],
+    now: 0,
+  }) as Candidate;
   assert.deepEqual(
     found.victims.map(({ metadata }) => metadata.name),
     ["b"],

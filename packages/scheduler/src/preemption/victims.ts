@@ -13,20 +13,24 @@ export type Trials = Pick<
   "addPod" | "removePod" | "countPod" | "discountPod" | "firstRejection"
 >;
 
+export interface VictimRules {
+  /** The units of the node's pods. */
+  readonly units: readonly VictimUnit[];
+  readonly budgets: readonly PodDisruptionBudget[];
+  readonly now: number;
+}
+
 /**
  * The fewest and least important pods of lower priority without which the pod fits on the node. The node is
- * left as it was found. `units`: what pods of the node belong to. A pod of a unit on another node leaves only
- * what plugins have counted: that node is not asked.
+ * left as it was found. A pod of a unit on another node leaves only what plugins have counted: that node is
+ * not asked.
  * Upstream: plugins/defaultpreemption/default_preemption.go, SelectVictimsOnNode.
  */
 export function selectVictims(
   trials: Trials,
-  cycleState: CycleState,
-  pod: Pod,
+  { state: cycleState, pod }: { readonly state: CycleState; readonly pod: Pod },
   node: NodeInfo,
-  units: readonly VictimUnit[],
-  budgets: readonly PodDisruptionBudget[],
-  now: number,
+  { units, budgets, now }: VictimRules,
 ): Candidate | Rejection {
   const state = cloneState(cycleState);
   const before = [...node.pods.values()];

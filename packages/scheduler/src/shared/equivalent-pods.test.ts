@@ -39,8 +39,7 @@ function node(name: string, cpu: number, plugin = 0): OfflineObject {
 function slice(
   name: string,
   generation: number,
-  devices: number,
-  tainted: number,
+  { devices, tainted = 0 }: { readonly devices: number; readonly tainted?: number },
   nodeName?: string,
 ): OfflineObject {
   const pool = { name, generation, resourceSliceCount: 1 };
@@ -91,9 +90,9 @@ test("a node that is not asked again would have answered the same", async () => 
     put(gpuClass("b", `device.attributes["${driver}"].model == "b"`));
     for (let i = 0; i < 6; i++) {
       put(node(`n${i}`, 8));
-      put(slice(`n${i}`, 1, 16, 0, `n${i}`));
+      put(slice(`n${i}`, 1, { devices: 16 }, `n${i}`));
     }
-    if (network) put(slice("net", 1, 4, 0));
+    if (network) put(slice("net", 1, { devices: 4 }));
     // All before the first pod: a claim that is added is one more reason to ask again.
     const wanted = Array.from({ length: steps }, () => requests[random.below(requests.length)]);
     for (const [step, request] of wanted.entries())
@@ -107,8 +106,10 @@ test("a node that is not asked again would have answered the same", async () => 
       const what = random.below(10);
       const name = `n${random.below(6)}`;
       if (what === 0) put(node(name, 2 + random.below(10), Math.max(0, random.below(5) - 2)), live);
-      else if (what === 1) put(slice(name, step + 2, 12 + random.below(6), random.below(3), name), live);
-      else if (what === 2 && network) put(slice("net", step + 2, 2 + random.below(4), random.below(2)), live);
+      else if (what === 1)
+        put(slice(name, step + 2, { devices: 12 + random.below(6), tainted: random.below(3) }, name), live);
+      else if (what === 2 && network)
+        put(slice("net", step + 2, { devices: 2 + random.below(4), tainted: random.below(2) }), live);
       const request = wanted[step];
       const named = request === undefined && random.below(3) > 0;
       const wants = { cpu: `${100 * (1 + random.below(2))}m`, ...(named && { [extendedResource]: "1" }) };

@@ -1,5 +1,5 @@
 import type { Node, Pod } from "@dray/api/core/v1";
-import type { ClusterEvent, Plugin, Rejection } from "../../framework/framework.ts";
+import type { ClusterEvent, CycleState, Plugin, Rejection } from "../../framework/framework.ts";
 import type { NodeInfo } from "../../framework/node-info.ts";
 import type { PluginArgs } from "../args.ts";
 import { allNodes, keepNodes } from "../helper/all-nodes.ts";
@@ -94,13 +94,16 @@ export function interPodAffinity(args: PluginArgs["InterPodAffinity"], labelsOf:
   }
 
   /** A trial of preemption has put another pod on the node, or taken it away. */
-  function change(state: State, pod: Pod, other: Pod, node: Node, sign: 1 | -1): void {
-    const { required, requiredAnti } = state.terms;
-    state.guard(pod, termsOf(other).requiredAnti, node, sign);
-    if (matchesAll(required, other)) state.attract(node, sign);
-    for (const term of requiredAnti)
-      if (term.matches(other)) state.avoided.add(node.metadata.labels ?? none, term.topologyKey, sign);
-  }
+  const change =
+    (sign: 1 | -1) =>
+    (cycle: CycleState, pod: Pod, other: Pod, { node }: NodeInfo): void => {
+      const state = cycle.get(name) as State;
+      const { required, requiredAnti } = state.terms;
+      state.guard(pod, termsOf(other).requiredAnti, node, sign);
+      if (matchesAll(required, other)) state.attract(node, sign);
+      for (const term of requiredAnti)
+        if (term.matches(other)) state.avoided.add(node.metadata.labels ?? none, term.topologyKey, sign);
+    };
 
   /** Reports whether anything is said about pods near each other, so that scores depend on other nodes. */
   function anyPreference(pod: Pod, nodes: readonly NodeInfo[]): boolean {
@@ -120,8 +123,8 @@ export function interPodAffinity(args: PluginArgs["InterPodAffinity"], labelsOf:
       const filters = required.length > 0 || requiredAnti.length > 0 || found.guarded.any;
       return { type: filters || anyPreference(pod, nodes) ? "continue" : "skip" };
     },
-    addPod: (state, pod, added, { node }) => change(state.get(name) as State, pod, added, node, 1),
-    removePod: (state, pod, removed, { node }) => change(state.get(name) as State, pod, removed, node, -1),
+    addPod: change(1),
+    removePod: change(-1),
     filter(state, pod, { node }) {
       const { terms, attracting, avoided, guarded } = state.get(name) as State;
       const labels = node.metadata.labels ?? none;

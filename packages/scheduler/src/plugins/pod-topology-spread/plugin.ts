@@ -93,16 +93,18 @@ export function podTopologySpread(args: PluginArgs["PodTopologySpread"], workloa
   const read = new SpreadConstraints(args, workloads);
   const counter = new PodCounter();
 
-  function change(state: CycleState, pod: Pod, other: Pod, { node }: NodeInfo, sign: 1 | -1): void {
-    const { domains, constraints, included } = state.get(name) as State;
-    if (other.metadata.namespace !== pod.metadata.namespace || !hasKeys(node, constraints)) return;
-    const { labels = {} } = node.metadata;
-    for (const each of domains) {
-      const { constraint } = each;
-      if (!constraint.selector.matches(other.metadata.labels) || !included(constraint, node)) continue;
-      each.add(labels[constraint.topologyKey]!, sign);
-    }
-  }
+  const change =
+    (sign: 1 | -1) =>
+    (state: CycleState, pod: Pod, other: Pod, { node }: NodeInfo): void => {
+      const { domains, constraints, included } = state.get(name) as State;
+      if (other.metadata.namespace !== pod.metadata.namespace || !hasKeys(node, constraints)) return;
+      const { labels = {} } = node.metadata;
+      for (const each of domains) {
+        const { constraint } = each;
+        if (!constraint.selector.matches(other.metadata.labels) || !included(constraint, node)) continue;
+        each.add(labels[constraint.topologyKey]!, sign);
+      }
+    };
 
   return {
     name,
@@ -115,8 +117,8 @@ export function podTopologySpread(args: PluginArgs["PodTopologySpread"], workloa
       // Scores look around, too.
       return { type: read.of(pod, "ScheduleAnyway").length > 0 ? "continue" : "skip" };
     },
-    addPod: (state, pod, added, node) => change(state, pod, added, node, 1),
-    removePod: (state, pod, removed, node) => change(state, pod, removed, node, -1),
+    addPod: change(1),
+    removePod: change(-1),
     filter(state, _pod, { node }) {
       const { domains, selfMatch } = state.get(name) as State;
       const { labels = {} } = node.metadata;
