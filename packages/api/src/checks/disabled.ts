@@ -40,10 +40,9 @@ function walkOf(struct: StructType, features: Features): Walk | undefined {
     known.set(struct, undefined);
     return undefined;
   }
-  const steps: ((owner: Tree, ...place: Parameters<Walk>) => void)[] = [];
+  const steps: Walk[] = [];
   const walk: Walk = (above, at, visit, provenance) => {
-    const owner = above[at];
-    if (isTree(owner)) for (const step of steps) step(owner, above, at, visit, provenance);
+    if (isTree(above[at])) for (const step of steps) step(above, at, visit, provenance);
   };
   // Before the fields: a type may hold itself.
   known.set(struct, walk);
@@ -54,7 +53,8 @@ function walkOf(struct: StructType, features: Features): Walk | undefined {
     const below = inside && walkOf(inside, features);
     if (off.length === 0 && below === undefined) continue;
     const ungated = ungatedValues.get(id);
-    steps.push((owner, above, at, visit, provenance) => {
+    steps.push((above, at, visit, provenance) => {
+      const owner = above[at] as Tree;
       const value = owner[name];
       const isSet = (value !== undefined && value !== null) || provenance?.cameEmpty(owner, name) === true;
       if (!isSet || (ungated !== undefined && value === ungated)) return;

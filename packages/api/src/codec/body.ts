@@ -37,17 +37,21 @@ let yaml: typeof import("../yaml/yaml.ts") | undefined;
 /** Reads the first document of a YAML text, asynchronously. Rejects with YAMLError. */
 export type ReadYAML = (text: string) => Promise<YAMLTree>;
 
+/** The type that a body should have, which protobuf may leave out, and the release whose fields are known. */
+export interface ExpectedType {
+  readonly kind: string;
+  readonly version?: string | undefined;
+  readonly apiVersion?: string;
+}
+
 /**
- * Reads bytes of that media type into a tree; `version` is the release whose fields are known, `apiVersion`
- * and `kind` are what is expected: protobuf may leave them out. `readYAML` reads YAML in place of
- * `parseYAML`. Throws 400 BadRequest.
+ * Reads bytes of that media type into a tree. `readYAML` reads YAML in place of `parseYAML`. Throws 400
+ * BadRequest.
  */
 export async function readBody(
   bytes: Uint8Array,
   mediaType: BodyType,
-  kind: string,
-  version?: string,
-  apiVersion = "",
+  { kind, version, apiVersion = "" }: ExpectedType,
   readYAML?: ReadYAML,
 ): Promise<RawBody> {
   const bare = apiVersion.startsWith(`${optionsGroup}/`);

@@ -15,6 +15,7 @@ export {
   type BodyType,
   type DecodedBody,
   decodeBody,
+  type ExpectedType,
   kindProblem,
   type RawBody,
   readBody,

@@ -7,6 +7,23 @@ import { pathParameter, prettyParameter, queryParameters } from "./parameters.ts
 import type { OpenAPIResource } from "./resources.ts";
 import type { SchemaSet } from "./schemas.ts";
 
+interface Operation {
+  readonly method: string;
+  readonly verb: string;
+  readonly does: string;
+  readonly forms: readonly string[];
+}
+
+/** Operations on one object. */
+const operations = {
+  read: { method: "get", verb: "read", does: "Reads", forms: objectForms },
+  readLog: { method: "get", verb: "read", does: "Reads the log of", forms: [] },
+  create: { method: "post", verb: "create", does: "Creates", forms: objectForms },
+  replace: { method: "put", verb: "replace", does: "Replaces", forms: objectForms },
+  patch: { method: "patch", verb: "patch", does: "Changes parts of", forms: objectForms },
+  delete: { method: "delete", verb: "delete", does: "Deletes", forms: objectForms },
+} as const satisfies Readonly<Record<string, Operation>>;
+
 /** The paths of one group and version. The types that they use are added to the schemas. */
 export class PathSet {
   readonly #release: string;
@@ -61,7 +78,8 @@ export class PathSet {
     }
     if (verbs.includes("watch") && custom === undefined) this.#watchPaths(subject, within, scope);
     for (const { row: of, ...sub } of subresources) {
-      if ("options" in of) this.#connectPaths(row, `${item}/${sub.name}`, scope, sub.name, of.options);
+      if ("options" in of)
+        this.#connectPaths(row, `${item}/${sub.name}`, scope, { name: sub.name, options: of.options });
       else this.#subresourcePath(subject, `${item}/${sub.name}`, scope, { ...sub, row: of });
     }
   }
@@ -87,8 +105,7 @@ export class PathSet {
     row: KindRow,
     path: string,
     scope: readonly JSONObject[],
-    name: string,
-    optionsKind: string,
+    { name, options: optionsKind }: { readonly name: string; readonly options: string },
   ): void {
     const { group, version } = row;
     const connection = {
@@ -119,17 +136,12 @@ export class PathSet {
 
   #itemOperations(subject: Subject, verbs: readonly string[], id?: string): JSONObject {
     return {
-      ...(verbs.includes("get")
-        ? { get: this.#operation("get", "read", "Reads", subject, objectForms, {}, id) }
-        : {}),
+      ...(verbs.includes("get") ? { get: this.#operation(operations.read, subject, {}, id) } : {}),
       ...(verbs.includes("update")
         ? {
             put: this.#operation(
-              "put",
-              "replace",
-              "Replaces",
+              operations.replace,
               subject,
-              objectForms,
               { parameters: this.#query("put"), requestBody: this.#body(subject) },
               id,
             ),
@@ -138,11 +150,8 @@ export class PathSet {
       ...(verbs.includes("patch")
         ? {
             patch: this.#operation(
-              "patch",
-              "patch",
-              "Changes parts of",
+              operations.patch,
               subject,
-              objectForms,
               {
                 parameters: this.#query("patch"),
                 requestBody: {
@@ -156,7 +165,7 @@ export class PathSet {
         : {}),
       ...(verbs.includes("delete")
         ? {
-            delete: this.#operation("delete", "delete", "Deletes", subject, objectForms, {
+            delete: this.#operation(operations.delete, subject, {
               parameters: this.#query("delete"),
               requestBody: this.#deleteOptions(),
             }),
@@ -167,7 +176,7 @@ export class PathSet {
 
   #post(subject: Subject, id?: string): JSONObject {
     const more = { parameters: this.#query("post"), requestBody: this.#body(subject) };
-    return this.#operation("post", "create", "Creates", subject, objectForms, more, id);
+    return this.#operation(operations.create, subject, more, id);
   }
 
   #list(subject: Subject, everywhere: boolean): JSONObject {
@@ -221,11 +230,8 @@ export class PathSet {
 
   #log(subject: Subject, id: string): JSONObject {
     const { responses: _responses, ...rest } = this.#operation(
-      "get",
-      "read",
-      "Reads the log of",
+      operations.readLog,
       subject,
-      [],
       { parameters: queryParameters(["core/v1.PodLogOptions"], this.#release) },
       id,
     );
@@ -239,11 +245,8 @@ export class PathSet {
   }
 
   #operation(
-    method: string,
-    verb: string,
-    does: string,
+    { method, verb, does, forms: allForms }: Operation,
     subject: Subject,
-    allForms: readonly string[],
     more: JSONObject,
     id = `${subject.row.kind}${subject.subresource}`,
   ): JSONObject {

@@ -96,7 +96,7 @@ export function containerTotal(
   const claimed = (total: Amounts): Amounts => (options.useClaims ? withClaims(total, pod, side) : total);
   if (options.useStatus === undefined) return claimed(sum(({ resources }) => amountsOf(resources?.[side])));
   return comparesTotals(options.useStatus)
-    ? largestTotal(pod, side, sum, claimed, options.usePodStatus === true)
+    ? largestTotal(pod, side, { sum, claimed }, options.usePodStatus === true)
     : claimed(sum(largestOfEach(pod, side)));
 }
 
@@ -168,8 +168,10 @@ function largestOfEach(pod: PodResourceFields, side: ResourceSide): ContainerAmo
 function largestTotal(
   pod: PodResourceFields,
   side: ResourceSide,
-  sum: (amounts: ContainerAmounts) => Amounts,
-  claimed: (total: Amounts) => Amounts,
+  {
+    sum,
+    claimed,
+  }: { readonly sum: (amounts: ContainerAmounts) => Amounts; readonly claimed: (total: Amounts) => Amounts },
   usePodStatus: boolean,
 ): Amounts {
   const infeasible = isResizeInfeasible(pod);

@@ -104,22 +104,23 @@ export function validateUpdate(
   return errors.reported;
 }
 
-/**
- * Errors of an object that is written by a subresource; undefined if the subresource has no rules of its own.
- */
-export function validateView(
-  kind: GroupKind,
+/** Returns the rules of objects that a subresource writes; undefined if it has none of its own. */
+export function viewValidation(kind: GroupKind, subresource: string): ValidateView | undefined {
+  const views = kindDefinition(kind)?.validation?.subresources ?? {};
+  const check = Object.hasOwn(views, subresource) ? views[subresource] : undefined;
+  if (check === undefined) return undefined;
+  return (object, old, context) => {
+    const errors = errorsOf(context);
+    check(errors, object, old, context);
+    return errors.reported;
+  };
+}
+
+type ValidateView = (
   object: KubeObject,
   old: KubeObject,
-  subresource: string,
   context: ValidationContext,
-): readonly FieldError[] | undefined {
-  const views = kindDefinition(kind)?.validation?.subresources ?? {};
-  if (!Object.hasOwn(views, subresource)) return undefined;
-  const errors = errorsOf(context);
-  views[subresource]!(errors, object, old, context);
-  return errors.reported;
-}
+) => readonly FieldError[];
 
 /** Errors of a new status; all other fields of the object are those of the stored one already. */
 export function validateStatusUpdate(

@@ -113,7 +113,15 @@ export class Quantity {
     const number = `${whole === "" ? "0" : whole}${fraction}`;
     const unsigned = BigInt(number);
     const digits = sign === "-" ? -unsigned : unsigned;
-    if (base === 2) return Quantity.#binary(text, digits, whole, fraction, power);
+    if (base === 2) {
+      const bytes = digits * 2n ** BigInt(power);
+      const size = whole === "" ? 1 : whole.length;
+      const short = fraction === "" && 15 - size - Math.trunc((power * 3) / 10) - 1 >= 0;
+      // Upstream keeps the text of short numbers that are plainly in canonical form.
+      if (short) return new Quantity(bytes, 0, "BinarySI", magnitude(digits) % 8n === 0n ? undefined : text);
+      if (empty) throw new QuantityError(wrongNumber);
+      return Quantity.#binary(bytes, fraction.length);
+    }
     const exponent = power - fraction.length;
     if (exponent < smallestExponent) {
       if (empty) throw new QuantityError(wrongNumber);
@@ -124,17 +132,9 @@ export class Quantity {
     return new Quantity(digits, exponent, format, kept ? text : undefined);
   }
 
-  static #binary(text: string, digits: bigint, whole: string, fraction: string, power: number): Quantity {
-    const bytes = digits * 2n ** BigInt(power);
-    if (fraction === "") {
-      const size = whole === "" ? 1 : whole.length;
-      const short = 15 - size - Math.trunc((power * 3) / 10) - 1 >= 0;
-      // Upstream keeps the text of short numbers that are plainly in canonical form.
-      if (short) return new Quantity(bytes, 0, "BinarySI", magnitude(digits) % 8n === 0n ? undefined : text);
-    }
-    if (!/[0-9]/.test(text)) throw new QuantityError(wrongNumber);
+  static #binary(bytes: bigint, places: number): Quantity {
     let value = bytes;
-    let exponent = -fraction.length;
+    let exponent = -places;
     if (exponent < smallestExponent) {
       value = divideAway(value, smallestExponent - exponent);
       exponent = smallestExponent;

@@ -1,15 +1,8 @@
-import { type BodyType, type RawBody, readBody } from "@dray/api/codec";
+import { type BodyType, type ExpectedType, type RawBody, readBody } from "@dray/api/codec";
 import type { Pause } from "../request/large-work.ts";
 
 /** Maximum size of YAML that is parsed without a thread: it takes about as long as starting a thread. */
 const maxInlineBytes = 64 * 1024;
-
-/** The type that a body should have, and the release whose fields are known. */
-interface ExpectedType {
-  readonly kind: string;
-  readonly version: string | undefined;
-  readonly apiVersion: string;
-}
 
 /**
  * Parses the bytes of a request's body into a tree, as `readBody`: after a pause, and long YAML, which takes
@@ -18,12 +11,12 @@ interface ExpectedType {
 export async function readBytes(
   bytes: Uint8Array,
   type: BodyType,
-  { kind, version, apiVersion }: ExpectedType,
+  expected: ExpectedType,
   pause: Pause,
 ): Promise<RawBody> {
   await pause?.();
   const inThread = type === "application/yaml" && bytes.length > maxInlineBytes;
-  return readBody(bytes, type, kind, version, apiVersion, inThread ? readInThread : undefined);
+  return readBody(bytes, type, expected, inThread ? readInThread : undefined);
 }
 
 async function readInThread(text: string): ReturnType<typeof import("../yaml/thread.ts").parseYAMLInThread> {

@@ -7,7 +7,7 @@ import {
   validateCreate,
   validateStatusUpdate,
   validateUpdate,
-  validateView,
+  viewValidation,
   warningsFor,
 } from "@dray/api/validation";
 import { builtInType, type ObjectType } from "../patch/index.ts";
@@ -133,7 +133,8 @@ class BuiltInModel implements ResourceModel {
   ): UpdateFindings {
     const validate = subresource === "status" ? validateStatusUpdate : validateUpdate;
     const errors =
-      validateView(this.#row, object, old, subresource, context) ?? validate(this.#row, object, old, context);
+      viewValidation(this.#row, subresource)?.(object, old, context) ??
+      validate(this.#row, object, old, context);
     return { errors, tolerated: [] };
   }
 

@@ -5,13 +5,33 @@ import { type Read, type ReaderOf, readsNull } from "./read.ts";
 import { mergeRepeated } from "./repeated.ts";
 import { formOf, isTree, isTypeMeta, partOf } from "./values.ts";
 
-/** How one field is read; `index` is its place among the values of its struct. */
-interface FieldReader {
+/** Reads one field; `index` is its place among the values of its struct. */
+class FieldReader {
   readonly field: Field;
   readonly index: number;
-  readonly isPointer: boolean;
-  readonly readsNull: boolean;
-  readonly read: Read;
+  readonly #isPointer: boolean;
+  readonly #readsNull: boolean;
+  readonly #read: Read;
+
+  constructor(field: Field, index: number, read: Read) {
+    this.field = field;
+    this.index = index;
+    this.#isPointer = field.marks.pointer === true;
+    this.#readsNull = readsNull(field.type) && field.marks.pointer !== true;
+    this.#read = read;
+  }
+
+  /** Returns the value that the field is set to; undefined if it is unset. */
+  read(value: unknown, findings: Findings, known: unknown, literal: string | undefined): unknown {
+    if (value === null) {
+      // A type that reads itself is asked about null as well.
+      if (this.#readsNull) this.#read(value, findings, undefined, undefined);
+      return undefined;
+    }
+    const part = this.#read(value, findings, known, literal);
+    // A zero time counts as unset, but a pointer to one is written.
+    return part === null && !this.#isPointer ? undefined : part;
+  }
 }
 
 /** Reads objects of one struct type in one release: made once, and kept (reader.ts). */
@@ -26,13 +46,7 @@ export class StructReader {
     this.#fields = new Map(
       this.#form.fields.map(({ field }, index) => [
         field.name,
-        {
-          field,
-          index,
-          isPointer: field.marks.pointer === true,
-          readsNull: readsNull(field.type) && field.marks.pointer !== true,
-          read: readerOf(field.type),
-        },
+        new FieldReader(field, index, readerOf(field.type)),
       ]),
     );
   }
@@ -41,8 +55,8 @@ export class StructReader {
   read(tree: unknown, findings: Findings, known: unknown, isWhole: boolean): unknown {
     if (!isTree(tree)) return findings.mismatch(formOf(tree));
     const { notes } = findings.options;
-    const entries = notes.repeatedEntries(tree);
-    if (entries !== undefined) return this.#readRepeatedKeys(tree, entries, findings, known, isWhole);
+    if (notes.repeatedEntries(tree) !== undefined)
+      return this.#readRepeatedKeys(tree, findings, known, isWhole);
     const object: Record<string, unknown> = {};
     const values = new Array<unknown>(this.#form.fields.length);
     for (const key in tree) {
@@ -55,25 +69,20 @@ export class StructReader {
         continue;
       } else {
         const literal = typeof value === "number" ? notes.literalOf(tree, key) : undefined;
-        values[reader.index] = readField(reader, value, findings, partOf(known, key), literal);
+        values[reader.index] = reader.read(value, findings, partOf(known, key), literal);
       }
       if (findings.faults.length !== before && findings.locate(before, key)) return undefined;
     }
     return this.#finish(object, values, findings, isWhole);
   }
 
-  #readRepeatedKeys(
-    tree: object,
-    entries: Iterable<readonly [string, unknown]>,
-    findings: Findings,
-    known: unknown,
-    isWhole: boolean,
-  ): unknown {
+  #readRepeatedKeys(tree: object, findings: Findings, known: unknown, isWhole: boolean): unknown {
+    const { notes } = findings.options;
     const since = findings.faults.length;
     const object: Record<string, unknown> = {};
     const values = new Array<unknown>(this.#form.fields.length);
     const seen = new Map<string, unknown>();
-    for (const [key, value] of entries) {
+    for (const [key, value] of notes.repeatedEntries(tree) ?? []) {
       const typeMeta = isTypeMeta(key, this.#struct, isWhole);
       const reader = this.#fields.get(key);
       if (!typeMeta && reader === undefined) {
@@ -87,14 +96,14 @@ export class StructReader {
         seen.set(key, value);
         readTypeMeta(object, key, value, found);
       } else {
-        const literal = typeof value === "number" ? findings.options.notes.literalOf(tree, key) : undefined;
+        const literal = typeof value === "number" ? notes.literalOf(tree, key) : undefined;
         const part = repeated ? undefined : partOf(known, key);
-        values[reader.index] = readField(reader, value, found, part, literal);
+        values[reader.index] = reader.read(value, found, part, literal);
         if (repeated && found.stop === undefined) {
           // Go reads the second value into that of the first; its faults are known already.
           const merged = mergeRepeated(seen.get(key), value, reader.field);
           const silent = new Findings(findings.options);
-          values[reader.index] = readField(reader, merged, silent, undefined, undefined);
+          values[reader.index] = reader.read(merged, silent, undefined, undefined);
           if (silent.stop !== undefined) found.stopAt(silent.stop);
           seen.set(key, merged);
         } else seen.set(key, value);
@@ -114,24 +123,6 @@ export class StructReader {
     if (!isWhole && object["apiVersion"] === "") delete object["apiVersion"];
     return finish(this.#form, values, findings.options, object);
   }
-}
-
-/** The value that a field is set to; undefined if it is unset. */
-function readField(
-  { read, isPointer, readsNull }: FieldReader,
-  value: unknown,
-  findings: Findings,
-  known: unknown,
-  literal: string | undefined,
-): unknown {
-  if (value === null) {
-    // A type that reads itself is asked about null as well.
-    if (readsNull) read(value, findings, undefined, undefined);
-    return undefined;
-  }
-  const part = read(value, findings, known, literal);
-  // A zero time counts as unset, but a pointer to one is written.
-  return part === null && !isPointer ? undefined : part;
 }
 
 function readTypeMeta(
