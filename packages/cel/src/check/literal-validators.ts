@@ -1,5 +1,5 @@
 import type { CallContext } from "../library/call-context.ts";
-import type { FunctionDeclaration } from "../library/declarations.ts";
+import { bound, type FunctionDeclaration } from "../library/declarations.ts";
 import type { Call, Expr, ListLiteral, MapLiteral } from "../syntax/ast.ts";
 import type { Problem } from "../syntax/source.ts";
 import { type CelType, dynType, errorType, isOptional, sameType } from "../values/types.ts";
@@ -82,6 +82,8 @@ function invalidArgument(
   if (typeof value === "string") return isValid(value, context) ? [] : [{ offset, message }];
   const invoke = overloads[0]?.invoke ?? functions.get(name)?.singleton;
   // The checker accepts null, but no overload does.
-  const fails = value === null || invoke?.(value, null, null, null, context) instanceof CelError;
+  const fails =
+    value === null ||
+    (invoke !== undefined && bound(invoke, context)(value, null, null, null) instanceof CelError);
   return fails ? [{ offset, message }] : [];
 }

@@ -1,6 +1,6 @@
 import { callCost } from "../cost/tracker.ts";
 import type { CallContext } from "../library/call-context.ts";
-import type { FunctionDeclaration, Overload } from "../library/declarations.ts";
+import { bound, type FunctionDeclaration, type Overload } from "../library/declarations.ts";
 import type { Value } from "../values/value.ts";
 import { constant } from "./chains.ts";
 import { ConstantSet } from "./constant-set.ts";
@@ -27,7 +27,7 @@ export function invocation(
   declaration: FunctionDeclaration,
   overloads: readonly Overload[],
   args: readonly Node[],
-  { patterns }: CallContext,
+  context: CallContext,
 ): Invocation {
   const { name } = declaration;
   const single = overloads.length === 1 ? overloads[0] : undefined;
@@ -35,14 +35,17 @@ export function invocation(
   // If several overloads match, cel-go makes a call with any number of arguments of them.
   const dispatched = single === undefined && declaration.singleton === undefined;
   const pattern = declaration.hasPattern ? constantText(args[1]) : undefined;
-  const compiled = pattern === undefined ? undefined : patterns.compile(pattern);
+  const compiled = pattern === undefined ? undefined : context.patterns.compile(pattern);
   if (typeof compiled === "string") throw new ProgramError(compiled);
   // Upstream compiles a constant pattern once, into a call that does not check the types of its arguments.
   const unchecked = pattern === undefined ? undefined : single?.invoke;
   return {
     name,
-    invoke: unchecked ?? implementation(declaration, single, arity),
-    cost: callCost((single ?? declaration).cost?.charge, arity),
+    invoke:
+      unchecked === undefined
+        ? implementation(declaration, single, arity, context)
+        : bound(unchecked, context),
+    cost: callCost((single ?? declaration).cost?.charge, arity, context),
     stopsEarly: arity > 2 || name === "format" || pattern !== undefined || dispatched,
     prepaid: declaration.prepaid === true,
   };

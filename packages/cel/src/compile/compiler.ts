@@ -127,13 +127,11 @@ export function createCompiler(options: EnvironmentOptions, device?: CelType): C
     container: options.container ?? "",
   };
   const caches = new FunctionCaches();
-  const context: CallContext = { ...caches, budget: new ElementBudget() };
-  const names: Names = {
+  const names: Omit<Names, "context"> = {
     functions: env.functions,
     types: new Set(typeNames.keys()),
     messages: env.messages,
     variables: new Map(declared.map(([name], i) => [name, i < own.length ? i : deviceIndex])),
-    context,
   };
   const features: Features = {
     bindings: options.basic !== true,
@@ -142,6 +140,7 @@ export function createCompiler(options: EnvironmentOptions, device?: CelType): C
   };
   const evaluator = createBackend(options.backend);
   return (expression, reject) => {
+    const context: CallContext = { ...caches, budget: new ElementBudget() };
     const result = parseAndCheck(expression, env, features, context);
     if ("ok" in result) return result;
     const checked = result;
@@ -150,10 +149,10 @@ export function createCompiler(options: EnvironmentOptions, device?: CelType): C
     const missing = undefinedType(checked, (name) => names.types.has(name));
     if (missing !== undefined) return withoutProgram(`reference to undefined type: ${missing}`);
     try {
-      const lowered = lower(checked, names);
+      const lowered = lower(checked, { ...names, context });
       const cost = estimateCost(checked, options.sizes ?? {});
       const maxCost = cost <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(cost) : cost;
-      const frame = new Frame(lowered.slots, caches);
+      const frame = new Frame(lowered.slots, context.budget);
       return { ok: true, checked, maxCost, lowered, frame, run: evaluator(lowered.root) };
     } catch (error) {
       if (!(error instanceof ProgramError)) throw error;

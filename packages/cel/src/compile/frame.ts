@@ -1,10 +1,9 @@
 import type { PreparedDevice } from "../device/prepared-device.ts";
-import type { CallContext, FunctionCaches } from "../library/call-context.ts";
-import { ElementBudget } from "../values/element-budget.ts";
+import type { ElementBudget } from "../values/element-budget.ts";
 import type { Value } from "../values/value.ts";
 
 /** The state of an evaluation. A program has one frame and reuses it: its evaluations do not overlap. */
-export class Frame implements CallContext {
+export class Frame {
   /** Maximum cost. */
   limit = 0;
   /** The cost so far, in cel-go's units. */
@@ -15,14 +14,12 @@ export class Frame implements CallContext {
   variables: readonly (Value | undefined)[] = [];
   /** The variable `device` of selectors, which has no index. */
   device: PreparedDevice | undefined;
-  readonly budget = new ElementBudget();
-  readonly patterns: FunctionCaches["patterns"];
-  readonly timeZones: FunctionCaches["timeZones"];
+  /** The budget of the program's functions. */
+  readonly budget: ElementBudget;
 
-  constructor(slots: number, { patterns, timeZones }: FunctionCaches) {
+  constructor(slots: number, budget: ElementBudget) {
     this.locals = new Array<Value | undefined>(slots).fill(undefined);
-    this.patterns = patterns;
-    this.timeZones = timeZones;
+    this.budget = budget;
   }
 }
 

@@ -1,5 +1,11 @@
+import type { CallContext } from "../library/call-context.ts";
 import type { ValueCharge } from "../library/costs/charges.ts";
-import type { FunctionDeclaration, Implementation, Overload } from "../library/declarations.ts";
+import {
+  bound,
+  type FunctionDeclaration,
+  type Implementation,
+  type Overload,
+} from "../library/declarations.ts";
 import type { CelType } from "../values/types.ts";
 import {
   CelError,
@@ -56,10 +62,13 @@ export function implementation(
   declaration: FunctionDeclaration,
   single: Overload | undefined,
   arity: number,
+  context: CallContext,
 ): Implementation {
-  const invoke = declaration.singleton ?? dispatch(declaration, single, arity);
-  return (a, b, c, d, context) => {
-    const result = invoke(a, b, c, d, context);
+  const { singleton } = declaration;
+  const invoke =
+    singleton === undefined ? dispatch(declaration, single, arity, context) : bound(singleton, context);
+  return (a, b, c, d) => {
+    const result = invoke(a, b, c, d);
     if (result instanceof CelError && result.message.startsWith(panicPrefix)) throw new Panic(result);
     return result;
   };
@@ -75,49 +84,53 @@ function dispatch(
   declaration: FunctionDeclaration,
   single: Overload | undefined,
   arity: number,
+  context: CallContext,
 ): Implementation {
   const candidates = (single === undefined ? declaration.overloads : [single])
     .filter((overload) => overload.args.length === arity)
-    .map((overload) => guarded(overload));
+    .map((overload) => guarded(overload, context));
   const mismatch = (args: readonly Value[]): CelError => {
     const names = args.slice(0, arity).map(typeName);
     return new CelError(`no such overload: ${declaration.name}(${names.join(", ")})`);
   };
   const only = candidates[0];
   if (candidates.length === 1 && only !== undefined) {
-    return (a, b, c, d, context) => {
-      const result = only(a, b, c, d, context);
+    return (a, b, c, d) => {
+      const result = only(a, b, c, d);
       return result === undefined ? mismatch([a, b, c, d]) : result;
     };
   }
-  return (a, b, c, d, context) => {
+  return (a, b, c, d) => {
     for (const candidate of candidates) {
-      const result = candidate(a, b, c, d, context);
+      const result = candidate(a, b, c, d);
       if (result !== undefined) return result;
     }
     return mismatch([a, b, c, d]);
   };
 }
 
-function guarded(overload: Overload): Attempt {
-  // The overloads of a function without a singleton have one each.
-  const invoke = overload.invoke!;
+/** Functions without an implementation have nodes of their own in the program. */
+const unimplemented: Implementation = () => {
+  throw new TypeError("the function has no implementation");
+};
+
+function guarded(overload: Overload, context: CallContext): Attempt {
+  const invoke = bound(overload.invoke ?? unimplemented, context);
   if (overload.unguarded === true) return invoke;
   const [first, second, ...others] = overload.args.map(guardOf);
   if (others.every((guard) => guard === undefined)) {
     if (second === undefined) {
       if (first === undefined) return invoke;
-      return (a, b, c, d, context) => (first(a) ? invoke(a, b, c, d, context) : undefined);
+      return (a, b, c, d) => (first(a) ? invoke(a, b, c, d) : undefined);
     }
-    if (first === undefined)
-      return (a, b, c, d, context) => (second(b) ? invoke(a, b, c, d, context) : undefined);
-    return (a, b, c, d, context) => (first(a) && second(b) ? invoke(a, b, c, d, context) : undefined);
+    if (first === undefined) return (a, b, c, d) => (second(b) ? invoke(a, b, c, d) : undefined);
+    return (a, b, c, d) => (first(a) && second(b) ? invoke(a, b, c, d) : undefined);
   }
   const guards = [first, second, ...others];
-  return (a, b, c, d, context) => {
+  return (a, b, c, d) => {
     const args = [a, b, c, d];
     return guards.every((guard, i) => guard === undefined || guard(args[i]!))
-      ? invoke(a, b, c, d, context)
+      ? invoke(a, b, c, d)
       : undefined;
   };
 }

@@ -28,7 +28,7 @@ export interface Names {
   /** Indexes of the variables among the values of an evaluation. */
   readonly variables: ReadonlyMap<string, number>;
   readonly messages?: FindMessage | undefined;
-  /** For calls that are evaluated at compile time. */
+  /** The context of the functions in the program. */
   readonly context: CallContext;
 }
 
@@ -171,13 +171,13 @@ class Lowering {
     if (args.length === 0 || values.includes(undefined)) return { kind: "invoke", call, args };
     const [a = null, b = null, c = null, d = null] = values as Value[];
     if (declaration.isConversion && args.length === 1) {
-      const value = call.invoke(a, b, c, d, context);
+      const value = call.invoke(a, b, c, d);
       if (value instanceof CelError) throw new ProgramError(value.message);
       return constant(value);
     }
     if (!declaration.parsesConstants) return { kind: "invoke", call, args };
-    const value = call.invoke(a, b, c, d, context);
-    const cost = typeof call.cost === "number" ? call.cost : call.cost(a, b, c, d, value, context);
+    const value = call.invoke(a, b, c, d);
+    const cost = typeof call.cost === "number" ? call.cost : call.cost(a, b, c, value);
     return { kind: "folded", value, cost };
   }
 

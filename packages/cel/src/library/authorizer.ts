@@ -5,7 +5,7 @@ import * as charges from "./costs/charges.ts";
 import type { Cost } from "./costs/cost.ts";
 import * as estimates from "./costs/estimates.ts";
 import { plus, scaled } from "./costs/size-estimate.ts";
-import { declare, type FunctionDeclaration, type Implementation, method, priced } from "./declarations.ts";
+import { declare, type FunctionDeclaration, method, priced } from "./declarations.ts";
 
 /** An authorization check that an expression makes. */
 export interface AuthorizationCheck {
@@ -113,20 +113,14 @@ const group = typeOf("GroupCheck");
 export const resourceCheckType = typeOf("ResourceCheck");
 const decision = typeOf("Decision");
 
-const one = (
-  name: string,
-  id: string,
-  args: readonly CelType[],
-  result: CelType,
-  invoke: Implementation,
-): FunctionDeclaration => declare(name, [method(id, args, result, invoke)]);
-
 /** A function that sets one field of a resource check. */
 const narrowed = (name: keyof ResourceFields, id: string): FunctionDeclaration =>
-  one(name, id, [resourceCheckType, stringType], resourceCheckType, (check, value) => {
-    const { authorizer, fields } = check as ResourceCheckValue;
-    return new ResourceCheckValue(authorizer, { ...fields, [name]: value as string });
-  });
+  declare(name, [
+    method(id, [resourceCheckType, stringType], resourceCheckType, (check, value) => {
+      const { authorizer, fields } = check as ResourceCheckValue;
+      return new ResourceCheckValue(authorizer, { ...fields, [name]: value as string });
+    }),
+  ]);
 
 const checkCost: Cost = {
   estimate: () => ({ cost: 350_000n }),
@@ -172,29 +166,35 @@ function decide(
  * authorizer, but these functions are part of the error texts of the checker.
  */
 export const authorizerLibrary: readonly FunctionDeclaration[] = [
-  one("path", "authorizer_path", [authorizerType, stringType], path, (authorizer, text) =>
-    named(text, "path", (value) => new PathCheckValue(authorizer as AuthorizerValue, value)),
-  ),
-  one(
-    "group",
-    "authorizer_group",
-    [authorizerType, stringType],
-    group,
-    (authorizer, name) => new GroupCheckValue(authorizer as AuthorizerValue, name as string),
-  ),
-  one(
-    "serviceAccount",
-    "authorizer_serviceaccount",
-    [authorizerType, stringType, stringType],
-    authorizerType,
-    asServiceAccount,
-  ),
-  one("resource", "groupcheck_resource", [group, stringType], resourceCheckType, (check, text) =>
-    named(text, "resource", (resource) => {
-      const { authorizer, group: name } = check as GroupCheckValue;
-      return new ResourceCheckValue(authorizer, { group: name, resource });
-    }),
-  ),
+  declare("path", [
+    method("authorizer_path", [authorizerType, stringType], path, (authorizer, text) =>
+      named(text, "path", (value) => new PathCheckValue(authorizer as AuthorizerValue, value)),
+    ),
+  ]),
+  declare("group", [
+    method(
+      "authorizer_group",
+      [authorizerType, stringType],
+      group,
+      (authorizer, name) => new GroupCheckValue(authorizer as AuthorizerValue, name as string),
+    ),
+  ]),
+  declare("serviceAccount", [
+    method(
+      "authorizer_serviceaccount",
+      [authorizerType, stringType, stringType],
+      authorizerType,
+      asServiceAccount,
+    ),
+  ]),
+  declare("resource", [
+    method("groupcheck_resource", [group, stringType], resourceCheckType, (check, text) =>
+      named(text, "resource", (resource) => {
+        const { authorizer, group: name } = check as GroupCheckValue;
+        return new ResourceCheckValue(authorizer, { group: name, resource });
+      }),
+    ),
+  ]),
   narrowed("subresource", "resourcecheck_subresource"),
   narrowed("namespace", "resourcecheck_namespace"),
   narrowed("name", "resourcecheck_name"),
@@ -211,34 +211,28 @@ export const authorizerLibrary: readonly FunctionDeclaration[] = [
       }),
     ]),
   ),
-  one(
-    "errored",
-    "decision_errored",
-    [decision],
-    boolType,
-    (value) => (value as DecisionValue).decision.error !== undefined,
-  ),
-  one(
-    "error",
-    "decision_error",
-    [decision],
-    stringType,
-    (value) => (value as DecisionValue).decision.error ?? "",
-  ),
-  one(
-    "allowed",
-    "decision_allowed",
-    [decision],
-    boolType,
-    (value) => (value as DecisionValue).decision.allowed,
-  ),
-  one(
-    "reason",
-    "decision_reason",
-    [decision],
-    stringType,
-    (value) => (value as DecisionValue).decision.reason,
-  ),
+  declare("errored", [
+    method(
+      "decision_errored",
+      [decision],
+      boolType,
+      (value) => (value as DecisionValue).decision.error !== undefined,
+    ),
+  ]),
+  declare("error", [
+    method(
+      "decision_error",
+      [decision],
+      stringType,
+      (value) => (value as DecisionValue).decision.error ?? "",
+    ),
+  ]),
+  declare("allowed", [
+    method("decision_allowed", [decision], boolType, (value) => (value as DecisionValue).decision.allowed),
+  ]),
+  declare("reason", [
+    method("decision_reason", [decision], stringType, (value) => (value as DecisionValue).decision.reason),
+  ]),
   priced(selectorCost, narrowed("fieldSelector", "authorizer_fieldselector")),
   priced(selectorCost, narrowed("labelSelector", "authorizer_labelselector")),
 ];

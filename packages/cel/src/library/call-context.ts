@@ -8,8 +8,8 @@ export class FunctionCaches {
   readonly timeZones = new TimeZoneCache();
 }
 
-/** The means of an implementation in addition to its arguments. */
+/** The means of the implementations in one program, in addition to their arguments. */
 export interface CallContext extends FunctionCaches {
-  /** Budget of the running evaluation. */
+  /** Budget of the running evaluation: evaluations of a program do not overlap. */
   readonly budget: ElementBudget;
 }

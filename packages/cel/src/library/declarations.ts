@@ -4,7 +4,18 @@ import type { CallContext } from "./call-context.ts";
 import type { Cost } from "./costs/cost.ts";
 
 /** Called without CelErrors as arguments; a receiver comes first, missing arguments are null. */
-export type Implementation = (a: Value, b: Value, c: Value, d: Value, context: CallContext) => Value;
+export type Implementation = (a: Value, b: Value, c: Value, d: Value) => Value;
+
+/** Makes the implementation of a call in a program that needs more than its arguments. */
+export interface Contextual {
+  readonly inContext: (context: CallContext) => Implementation;
+}
+
+export const inContext = (make: Contextual["inContext"]): Contextual => ({ inContext: make });
+
+/** Returns the implementation for calls in the program of a context. */
+export const bound = (invoke: Implementation | Contextual, context: CallContext): Implementation =>
+  typeof invoke === "function" ? invoke : invoke.inContext(context);
 
 /** One signature of a function. */
 export interface Overload {
@@ -17,7 +28,7 @@ export interface Overload {
   /**
    * Called only with arguments of its types. Absent if the function has one implementation for all overloads.
    */
-  readonly invoke?: Implementation;
+  readonly invoke?: Implementation | Contextual;
   /** `invoke` checks the types of its arguments itself. */
   readonly unguarded?: true;
   /** Applies where the types of the arguments are known; it has precedence over the function's cost. */
@@ -31,7 +42,7 @@ export interface FunctionDeclaration {
   readonly name: string;
   readonly overloads: readonly Overload[];
   /** The implementation of all overloads (cel-go's singleton binding). It checks the types itself. */
-  readonly singleton?: Implementation;
+  readonly singleton?: Implementation | Contextual;
   /** The cost of all overloads without a cost of their own. */
   readonly cost?: Cost;
   /** The work is quadratic: it is charged before it starts. */
@@ -54,7 +65,7 @@ export const V = typeParam("V");
 export function declare(
   name: string,
   overloads: readonly Overload[],
-  singleton?: Implementation,
+  singleton?: Implementation | Contextual,
 ): FunctionDeclaration {
   return singleton === undefined ? { name, overloads } : { name, overloads, singleton };
 }
@@ -64,7 +75,7 @@ export function overload(
   id: string,
   args: readonly CelType[],
   result: CelType,
-  invoke?: Implementation,
+  invoke?: Implementation | Contextual,
 ): Overload {
   return { id, member: false, args, result, ...(invoke === undefined ? {} : { invoke }) };
 }
@@ -74,7 +85,7 @@ export function method(
   id: string,
   args: readonly CelType[],
   result: CelType,
-  invoke?: Implementation,
+  invoke?: Implementation | Contextual,
 ): Overload {
   return { ...overload(id, args, result, invoke), member: true };
 }

@@ -35,9 +35,12 @@ import * as estimates from "./costs/estimates.ts";
 import { maxAt, sizeAt } from "./costs/estimates.ts";
 import { exactly, unlimited, wrapped } from "./costs/size-estimate.ts";
 import {
+  bound,
+  type Contextual,
   declare,
   type FunctionDeclaration,
   type Implementation,
+  inContext,
   K,
   method,
   overload,
@@ -105,12 +108,12 @@ function flatten(value: Value, depth: Value, budget: ElementBudget): Value {
   return flat;
 }
 
-const distinct: Implementation = (value, _b, _c, _d, { budget }) => {
+const distinct = inContext(({ budget }) => (value) => {
   const kept: Value[] = [];
   for (const item of of(value))
     if (!kept.some((other) => equalWithin(item, other, budget) === true)) kept.push(item);
   return kept;
-};
+});
 
 /** Sorts a list by its keys. Keys without an order, such as NaN, stay where the algorithm meets them. */
 function sorted(items: List, keys: List): Value {
@@ -153,23 +156,24 @@ const extreme =
     return items.reduce((best, item) => (order(best, item) === -sign ? item : best));
   };
 
-const sum =
-  (zero: bigint | number | Uint | Duration): Implementation =>
-  (value, _b, c, d, context) => {
-    let total: Value = zero;
-    for (const item of of(value)) {
-      total = add(total, item, c, d, context);
-      if (total instanceof CelError) return total;
-    }
-    return total;
-  };
+const sum = (zero: bigint | number | Uint | Duration): Contextual =>
+  inContext((context) => {
+    const plus = bound(add, context);
+    return (value) => {
+      let total: Value = zero;
+      for (const item of of(value)) {
+        total = plus(total, item, null, null);
+        if (total instanceof CelError) return total;
+      }
+      return total;
+    };
+  });
 
-const find =
-  (last: boolean): Implementation =>
-  (value, wanted, _c, _d, { budget }) => {
+const find = (last: boolean): Contextual =>
+  inContext(({ budget }) => (value, wanted) => {
     const same = (item: Value): boolean => equalWithin(item, wanted, budget) === true;
     return BigInt(last ? of(value).findLastIndex(same) : of(value).findIndex(same));
-  };
+  });
 
 /** A list function costs as much as its result, and 1. */
 const listCharge = (elements: number): number => 11 + Math.trunc(elements);
@@ -253,7 +257,7 @@ const each = (
   name: string,
   id: (type: string) => string,
   result: (type: CelType) => CelType,
-  invoke: Implementation,
+  invoke: Implementation | Contextual,
 ): FunctionDeclaration =>
   priced(
     elementwise,
@@ -271,8 +275,15 @@ export const listsLibrary: readonly FunctionDeclaration[] = [
     {
       ...priced(
         flattenCost,
-        method("list_flatten", [listType(list)], list, (a, _b, _c, _d, { budget }) =>
-          flatten(a, Array.isArray(a) ? 1n : null, budget),
+        method(
+          "list_flatten",
+          [listType(list)],
+          list,
+          inContext(
+            ({ budget }) =>
+              (a) =>
+                flatten(a, Array.isArray(a) ? 1n : null, budget),
+          ),
         ),
       ),
       unguarded: true,
@@ -284,7 +295,11 @@ export const listsLibrary: readonly FunctionDeclaration[] = [
           "list_flatten_int",
           [listType(dynType), intType],
           listType(dynType),
-          (a, b, _c, _d, { budget }) => flatten(a, b, budget),
+          inContext(
+            ({ budget }) =>
+              (a, b) =>
+                flatten(a, b, budget),
+          ),
         ),
       ),
       unguarded: true,

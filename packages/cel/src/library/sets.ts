@@ -3,7 +3,7 @@ import { equalWithin } from "../values/equality.ts";
 import { boolType, listType } from "../values/types.ts";
 import type { Value } from "../values/value.ts";
 import { pairs } from "./costs/cost.ts";
-import { declare, type FunctionDeclaration, overload, priced, T } from "./declarations.ts";
+import { declare, type FunctionDeclaration, inContext, overload, priced, T } from "./declarations.ts";
 
 const list = listType(T);
 
@@ -20,8 +20,15 @@ export const setsLibrary: readonly FunctionDeclaration[] = [
     ...declare("sets.contains", [
       priced(
         pairs(1),
-        overload("list_sets_contains_list", [list, list], boolType, (a, b, _c, _d, { budget }) =>
-          contains(a, b, budget),
+        overload(
+          "list_sets_contains_list",
+          [list, list],
+          boolType,
+          inContext(
+            ({ budget }) =>
+              (a, b) =>
+                contains(a, b, budget),
+          ),
         ),
       ),
     ]),
@@ -31,8 +38,15 @@ export const setsLibrary: readonly FunctionDeclaration[] = [
     ...declare("sets.intersects", [
       priced(
         pairs(1),
-        overload("list_sets_intersects_list", [list, list], boolType, (a, b, _c, _d, { budget }) =>
-          intersects(a, b, budget),
+        overload(
+          "list_sets_intersects_list",
+          [list, list],
+          boolType,
+          inContext(
+            ({ budget }) =>
+              (a, b) =>
+                intersects(a, b, budget),
+          ),
         ),
       ),
     ]),
@@ -46,7 +60,11 @@ export const setsLibrary: readonly FunctionDeclaration[] = [
           "list_sets_equivalent_list",
           [list, list],
           boolType,
-          (a, b, _c, _d, { budget }) => contains(a, b, budget) && contains(b, a, budget),
+          inContext(
+            ({ budget }) =>
+              (a, b) =>
+                contains(a, b, budget) && contains(b, a, budget),
+          ),
         ),
       ),
     ]),

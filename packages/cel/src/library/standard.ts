@@ -40,9 +40,11 @@ import { affix, type Cost, comparison as comparisonCost, concatenation } from ".
 import * as estimates from "./costs/estimates.ts";
 import { times } from "./costs/size-estimate.ts";
 import {
+  type Contextual,
   declare,
   type FunctionDeclaration,
   type Implementation,
+  inContext,
   K,
   method,
   overload,
@@ -81,20 +83,20 @@ const doubleOperators: Readonly<Partial<Record<Operator, (a: number, b: number) 
   "_/_": (a, b) => a / b,
 };
 
-function arithmetic(name: Operator): Implementation {
+function arithmetic(name: Operator): Contextual {
   const ints = intOperators[name];
   const uints = uintOperators[name];
   const doubles = doubleOperators[name];
-  return (a, b, _c, _d, context) => {
+  return inContext(({ budget }) => (a, b) => {
     if (typeof a === "bigint") return typeof b === "bigint" ? ints(a, b) : noSuchOverload;
     if (typeof a === "number" && doubles !== undefined) {
       return typeof b === "number" ? doubles(a, b) : noSuchOverload;
     }
     if (a instanceof Uint) return b instanceof Uint ? uints(a.value, b.value) : noSuchOverload;
-    if (name === "_+_") return concatenate(a, b, context.budget);
+    if (name === "_+_") return concatenate(a, b, budget);
     if (name === "_-_") return subtractTime(a, b);
     return missingOperator(name, a);
-  };
+  });
 }
 
 function concatenate(a: Value, b: Value, budget: ElementBudget): Value {
@@ -149,12 +151,12 @@ function comparison(name: string, holds: (order: number) => boolean): Implementa
 }
 
 /** `a in b`; the needle is the left operand of each comparison. */
-const contains: Implementation = (needle, container, _c, _d, { budget }) => {
+const contains = inContext(({ budget }) => (needle, container) => {
   if (Array.isArray(container))
     return container.some((element) => equalWithin(needle, element, budget) === true);
   if (container instanceof MapValue) return container.has(needle);
   return noSuchOverload;
-};
+});
 
 function size(value: Value): Value {
   if (typeof value === "string") return BigInt(textLength(value));
@@ -275,14 +277,24 @@ export const standardLibrary: readonly FunctionDeclaration[] = [
     typeof a === "boolean" ? !a : noSuchOverload,
   ),
   declare("@not_strictly_false", [overload("not_strictly_false", [boolType], boolType)]),
-  declare("_==_", [priced(equalsCost, overload("equals", [T, T], boolType))], (a, b, _c, _d, { budget }) =>
-    equalWithin(a, b, budget),
+  declare(
+    "_==_",
+    [priced(equalsCost, overload("equals", [T, T], boolType))],
+    inContext(
+      ({ budget }) =>
+        (a, b) =>
+          equalWithin(a, b, budget),
+    ),
   ),
   // Values that cannot be compared are not equal.
   declare(
     "_!=_",
     [priced(comparisonCost, overload("not_equals", [T, T], boolType))],
-    (a, b, _c, _d, { budget }) => equalWithin(a, b, budget) !== true,
+    inContext(
+      ({ budget }) =>
+        (a, b) =>
+          equalWithin(a, b, budget) !== true,
+    ),
   ),
   declare(
     "_+_",

@@ -150,7 +150,7 @@ const joinCost: Cost = {
     }
     return { cost: estimates.stringCost(size.max), size };
   },
-  charge: charges.byValues((_a, _b, _c, _d, result) => Math.ceil(costSize(result) * 2 * 0.1)),
+  charge: charges.byValues((_a, _b, _c, result) => Math.ceil(costSize(result) * 2 * 0.1)),
 };
 
 const quoteCost: Cost = {

@@ -1,6 +1,13 @@
 import { durationType, intType, stringType, timestampType } from "../values/types.ts";
 import { CelError, type Duration, type Timestamp } from "../values/value.ts";
-import { declare, type FunctionDeclaration, type Implementation, method } from "./declarations.ts";
+import {
+  type Contextual,
+  declare,
+  type FunctionDeclaration,
+  type Implementation,
+  inContext,
+  method,
+} from "./declarations.ts";
 
 const millisecond = 1_000_000n;
 
@@ -12,12 +19,11 @@ function dayOfYear(date: Date): number {
 
 type Field = (date: Date) => number;
 
-const field =
-  (get: Field): Implementation =>
-  (time, zone, _c, _d, { timeZones }) => {
+const field = (get: Field): Contextual =>
+  inContext(({ timeZones }) => (time, zone) => {
     const date = timeZones.localTime(time as Timestamp, zone === null ? "" : (zone as string));
     return typeof date === "string" ? new CelError(date) : BigInt(get(date));
-  };
+  });
 
 const total =
   (unit: bigint): Implementation =>
@@ -25,10 +31,10 @@ const total =
     (duration as Duration).nanoseconds / unit;
 
 function getter(name: string, part: string, get: Field, unit?: bigint): FunctionDeclaration {
-  const implementation: Implementation = field(get);
+  const implementation = field(get);
   const id = `timestamp_to_${part}`;
   return declare(name, [
-    method(id, [timestampType], intType, (a, _b, c, d, context) => implementation(a, null, c, d, context)),
+    method(id, [timestampType], intType, implementation),
     method(`${id}_with_tz`, [timestampType, stringType], intType, implementation),
     ...(unit === undefined ? [] : [method(`duration_to_${part}`, [durationType], intType, total(unit))]),
   ]);

@@ -150,12 +150,12 @@ function scanString(
   if (quote !== '"' && quote !== "'") return undefined;
   const kind = bytes ? "bytes" : "string";
   if (points[start + 1] === quote && points[start + 2] === quote) {
-    const end = scanQuoted(points, start + 3, quote, true, raw);
+    const end = scanQuoted(points, start + 3, quote, { triple: true, raw });
     if (end.closed) return { kind, end: end.offset };
     // Without its end, `"""` is an empty string and the start of another one.
     return { kind, end: start + 2 };
   }
-  const end = scanQuoted(points, start + 1, quote, false, raw);
+  const end = scanQuoted(points, start + 1, quote, { triple: false, raw });
   return end.closed ? { kind, end: end.offset } : { stop: end.offset };
 }
 
@@ -163,8 +163,7 @@ function scanQuoted(
   points: readonly string[],
   offset: number,
   quote: string,
-  triple: boolean,
-  raw: boolean,
+  { triple, raw }: { readonly triple: boolean; readonly raw: boolean },
 ): { closed: boolean; offset: number } {
   let end = offset;
   while (end < points.length) {

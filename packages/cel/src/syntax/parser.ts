@@ -57,13 +57,8 @@ class Parser {
 
   constructor(tokens: TokenStream, features: Features) {
     this.#tokens = tokens;
-    this.#primaries = new PrimaryParser(
-      tokens,
-      this.problems,
-      this.#sizes,
-      () => this.#expression(),
-      features,
-    );
+    const state = { problems: this.problems, sizes: this.#sizes, features };
+    this.#primaries = new PrimaryParser(tokens, state, () => this.#expression());
   }
 
   parse(): Expr {

@@ -27,6 +27,14 @@ const operators = new Set(["*", "/", "%", "+", "==", "!=", "<", "<=", ">", ">=",
 const maxRecoveries = 30;
 const recoveryLimit = `Syntax error: error recovery attempt limit exceeded: ${maxRecoveries}`;
 
+/** State that the parser shares with the parser of operands. */
+export interface ParserState {
+  /** Problems that do not end parsing. */
+  readonly problems: Problem[];
+  readonly sizes: ExpressionSizes;
+  readonly features: Features;
+}
+
 /** Parses operands: names, literals, parentheses, and the fields, indexes and calls that follow them. */
 export class PrimaryParser {
   readonly #tokens: TokenStream;
@@ -36,13 +44,7 @@ export class PrimaryParser {
   readonly #features: Features;
   #recoveries = 0;
 
-  constructor(
-    tokens: TokenStream,
-    problems: Problem[],
-    sizes: ExpressionSizes,
-    expression: () => Expr,
-    features: Features,
-  ) {
+  constructor(tokens: TokenStream, { problems, sizes, features }: ParserState, expression: () => Expr) {
     this.#tokens = tokens;
     this.#features = features;
     this.#problems = problems;

@@ -12,22 +12,22 @@ export function invoke({ call, args: nodes }: Invoke, plan: Plan): Step {
   if (args.length === 0) {
     return (frame) => {
       spend(frame, 1);
-      return invoke(null, null, null, null, frame);
+      return invoke(null, null, null, null);
     };
   }
   if (args.length === 1) {
     return (frame) => {
       const a = first(frame);
-      const result = a instanceof CelError ? a : invoke(a, null, null, null, frame);
-      spend(frame, typeof cost === "number" ? cost : cost(a, null, null, null, result, frame));
+      const result = a instanceof CelError ? a : invoke(a, null, null, null);
+      spend(frame, typeof cost === "number" ? cost : cost(a, null, null, result));
       return result;
     };
   }
   return (frame) => {
     const a = first(frame);
     const b = second(frame);
-    const result = a instanceof CelError ? a : b instanceof CelError ? b : invoke(a, b, null, null, frame);
-    spend(frame, typeof cost === "number" ? cost : cost(a, b, null, null, result, frame));
+    const result = a instanceof CelError ? a : b instanceof CelError ? b : invoke(a, b, null, null);
+    spend(frame, typeof cost === "number" ? cost : cost(a, b, null, result));
     return result;
   };
 }
@@ -45,11 +45,11 @@ function invokeAny({ invoke, cost, prepaid, stopsEarly }: Invocation, args: read
     }
     const [a = null, b = null, c = null, d = null] = values;
     if (prepaid) {
-      spend(frame, typeof cost === "number" ? cost : cost(a, b, c, d, null, frame));
-      return error ?? invoke(a, b, c, d, frame);
+      spend(frame, typeof cost === "number" ? cost : cost(a, b, c, null));
+      return error ?? invoke(a, b, c, d);
     }
-    const result = error ?? invoke(a, b, c, d, frame);
-    spend(frame, typeof cost === "number" ? cost : cost(a, b, c, d, result, frame));
+    const result = error ?? invoke(a, b, c, d);
+    spend(frame, typeof cost === "number" ? cost : cost(a, b, c, result));
     return result;
   };
 }

@@ -97,20 +97,14 @@ function anyPath(code: Code, { base, qualifiers, maybeOptional }: Chain): Path {
   code.write(`if (${value} instanceof CelError) break ${label};`);
   for (const qualifier of qualifiers) {
     if (qualifier.optional) optional = "true";
-    access(code, qualifier, value, optional, label);
+    access(code, qualifier, { value, optional }, label);
   }
   code.close();
   return { value, optional };
 }
 
 /** Follows one qualifier. An error, and undefined for a missing member, leave the block of the chain. */
-function access(
-  code: Code,
-  { key, declared }: Qualifier,
-  value: string,
-  optional: Operand,
-  label: string,
-): void {
+function access(code: Code, { key, declared }: Qualifier, { value, optional }: Path, label: string): void {
   const by = code.emit(key);
   code.flush();
   const paid = optional === "false" ? "c += 1; " : optional === "true" ? "" : `if (!${optional}) c += 1; `;

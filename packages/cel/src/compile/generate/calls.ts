@@ -7,11 +7,12 @@ import type { Code, Operand } from "./code.ts";
 
 export function invoke(code: Code, { call, args }: Invoke): Operand {
   if (call.stopsEarly || call.prepaid || args.length > 2) return invokeAny(code, call, args);
-  const [a, b] = args.map((arg) => code.emit(arg));
+  const operands = args.map((arg) => code.emit(arg));
+  const [a, b] = operands;
   const result = code.variable();
-  const fast = fastPath(call, args, a, b, result);
+  const fast = fastPath(call, args, operands, result);
   if (fast !== undefined) code.open(`${fast} else {`);
-  const invoked = `${code.keep(call.invoke)}(${a ?? null}, ${b ?? null}, null, null, F)`;
+  const invoked = `${code.keep(call.invoke)}(${a ?? null}, ${b ?? null}, null, null)`;
   const guards = [a, b].filter((operand, i) => operand !== undefined && mayFail(args[i]!));
   const errors = guards.map((operand) => `${operand} instanceof CelError ? ${operand} : `).join("");
   code.write(`${result} = ${errors}${invoked};`);
@@ -28,8 +29,8 @@ function payCall(
 ): void {
   if (typeof cost === "number") code.pay(cost);
   else {
-    const all = [0, 1, 2, 3].map((i) => args[i] ?? "null");
-    code.write(`c += ${code.keep(cost)}(${all.join(", ")}, ${result}, F);`);
+    const all = [0, 1, 2].map((i) => args[i] ?? "null");
+    code.write(`c += ${code.keep(cost)}(${all.join(", ")}, ${result});`);
     // The result can be large, and a loop checks the limit only at the end of each iteration.
     code.write("if (c > L) { F.cost = c; return null; }");
   }
@@ -39,8 +40,7 @@ function payCall(
 function fastPath(
   { name, cost }: Invocation,
   args: readonly Node[],
-  a: Operand | undefined,
-  b: Operand | undefined,
+  [a, b]: readonly Operand[],
   result: Operand,
 ): string | undefined {
   if (name === "!_") return `if (typeof ${a} === "boolean") { ${result} = !${a}; c += 1; }`;
@@ -87,7 +87,7 @@ function invokeAny(code: Code, call: Invocation, args: readonly Node[]): Operand
     code.write("if (c > L) { F.cost = c; return null; }");
   }
   const all = [0, 1, 2, 3].map((i) => operands[i] ?? "null").join(", ");
-  code.write(`${result} = ${errors.join("")}${code.keep(call.invoke)}(${all}, F);`);
+  code.write(`${result} = ${errors.join("")}${code.keep(call.invoke)}(${all});`);
   if (!call.prepaid) payCall(code, call, operands, result);
   code.close();
   return result;

@@ -3,15 +3,11 @@ import { utf8Length } from "../../values/text.ts";
 import { CelError, costSize, MapValue, type Value } from "../../values/value.ts";
 import type { CallContext } from "../call-context.ts";
 
-/** The cost of one call by its arguments and its result, without the cost of the arguments. */
-export type ValueCharge = (
-  a: Value,
-  b: Value,
-  c: Value,
-  d: Value,
-  result: Value,
-  context: CallContext,
-) => number;
+/**
+ * The cost of one call by its arguments and its result, without the cost of the arguments. No function is
+ * charged by its fourth argument.
+ */
+export type ValueCharge = (a: Value, b: Value, c: Value, result: Value) => number;
 
 /**
  * The cost of one call by the sizes of its arguments (a receiver comes first) and of its result: code points,
@@ -20,7 +16,11 @@ export type ValueCharge = (
 export type SizeCharge = (sizes: readonly number[], result: number) => number;
 
 /** The run-time cost of a function's calls. */
-export type Charge = { readonly bySizes: SizeCharge } | { readonly byValues: ValueCharge };
+export type Charge =
+  | { readonly bySizes: SizeCharge }
+  | { readonly byValues: ValueCharge }
+  /** Made for each call in a program. */
+  | { readonly inContext: (context: CallContext) => ValueCharge };
 
 /** The cost of traversing a string. */
 export const stringCost = (length: number): number => Math.ceil(length * 0.1);
@@ -45,7 +45,12 @@ export const pairs = (factor: number): Charge =>
 export const makesList: Charge = bySizes((_, result) => 11 + result);
 
 /** Every element of a list is traversed, with all nested values. */
-export const elementwise: Charge = byValues((list, _b, _c, _d, _result, { budget }) => visit(list, budget));
+export const elementwise: Charge = {
+  inContext:
+    ({ budget }) =>
+    (list) =>
+      visit(list, budget),
+};
 
 function visit(value: Value, budget: ElementBudget): number {
   if (typeof value === "string") return Math.trunc(utf8Length(value) * 0.1);

@@ -15,7 +15,7 @@ import {
 } from "../../values/value.ts";
 import { bytesText } from "../../values/value-text.ts";
 import { traversal } from "../costs/cost.ts";
-import { declare, type FunctionDeclaration, type Implementation, method, priced } from "../declarations.ts";
+import { declare, type FunctionDeclaration, inContext, method, priced } from "../declarations.ts";
 import { accepted, type Clause, FormatError, formatClauses, wrongType } from "./clauses.ts";
 import { fixedText, scientificText } from "./numbers.ts";
 
@@ -138,7 +138,7 @@ function mapText(map: MapValue, budget: ElementBudget): string | FormatError {
   );
 }
 
-const format: Implementation = (text, args, _c, _d, { budget }) => {
+const format = inContext(({ budget }) => (text, args) => {
   const list = args as readonly Value[];
   const result = formatClauses(
     text as string,
@@ -147,7 +147,7 @@ const format: Implementation = (text, args, _c, _d, { budget }) => {
     false,
   );
   return result instanceof FormatError ? new CelError(result.message) : result.text;
-};
+});
 
 /** `format` of strings (cel-go ext.Strings, version 2, in the locale en_US). */
 export const formatLibrary: readonly FunctionDeclaration[] = [

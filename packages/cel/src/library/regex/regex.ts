@@ -6,9 +6,10 @@ import type { Cost } from "../costs/cost.ts";
 import * as estimates from "../costs/estimates.ts";
 import { upTo } from "../costs/size-estimate.ts";
 import {
+  bound,
   declare,
   type FunctionDeclaration,
-  type Implementation,
+  inContext,
   method,
   overload,
   priced,
@@ -21,21 +22,21 @@ function native(value: Value): Value {
   return value instanceof Optional && value.value !== undefined ? native(value.value) : value;
 }
 
-const matches: Implementation = (input, pattern, _c, _d, { patterns }) => {
+const matches = inContext(({ patterns }) => (input, pattern) => {
   const text = native(input);
   if (typeof text !== "string" || typeof pattern !== "string") return noSuchOverload;
   const regex = patterns.compile(pattern);
   return typeof regex === "string" ? new CelError(regex) : regex.test(text);
-};
+});
 
-const find: Implementation = (input, pattern, _c, _d, { patterns }) => {
+const find = inContext(({ patterns }) => (input, pattern) => {
   const text = native(input);
   if (typeof text !== "string" || typeof pattern !== "string") return noSuchOverload;
   const regex = patterns.compile(pattern);
   if (typeof regex === "string") return new CelError(`Illegal regex: ${regex}`);
   const found = search(regex, text, 0);
   return found === undefined ? "" : text.slice(found.start, found.end);
-};
+});
 
 /**
  * Maximum number of characters that one call may look at, besides twice the text: for each match a pattern
@@ -47,7 +48,7 @@ const tooMuchLookahead = new CelError(
 );
 
 /** Finds matches that do not overlap. An empty match directly after another match does not count. */
-const findAll: Implementation = (input, pattern, count, _d, { patterns }) => {
+const findAll = inContext(({ patterns }) => (input, pattern, count) => {
   const [text, limit] = [native(input), native(count)];
   if (typeof text !== "string" || typeof pattern !== "string" || typeof limit !== "bigint")
     return noSuchOverload;
@@ -69,7 +70,7 @@ const findAll: Implementation = (input, pattern, count, _d, { patterns }) => {
     from = end > from ? end : from + ((text.codePointAt(from) ?? 0) > 0xffff ? 2 : 1);
   }
   return all;
-};
+});
 
 const pair = [stringType, stringType];
 const strings = listType(stringType);
@@ -95,8 +96,10 @@ export const regexLibrary: readonly FunctionDeclaration[] = [
         priced(matchCost, overload("matches", pair, boolType, matches)),
         priced(matchCost, method("matches_string", pair, boolType, matches)),
       ],
-      (a, b, c, d, context) =>
-        typeof a === "string" ? matches(a, b, c, d, context) : missingOperator("matches", a),
+      inContext((context) => {
+        const invoke = bound(matches, context);
+        return (a, b) => (typeof a === "string" ? invoke(a, b, null, null) : missingOperator("matches", a));
+      }),
     ),
     hasPattern: true,
     checkLiteral: (text, { patterns }) => typeof patterns.compile(text) !== "string",
@@ -107,8 +110,14 @@ export const regexLibrary: readonly FunctionDeclaration[] = [
   }),
   priced(findCost, {
     ...declare("findAll", [
-      method("string_find_all_string", pair, strings, (a, b, _c, d, context) =>
-        findAll(a, b, -1n, d, context),
+      method(
+        "string_find_all_string",
+        pair,
+        strings,
+        inContext((context) => {
+          const invoke = bound(findAll, context);
+          return (a, b) => invoke(a, b, -1n, null);
+        }),
       ),
       method("string_find_all_string_int", [...pair, intType], strings, findAll),
     ]),
