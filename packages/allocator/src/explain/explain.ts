@@ -49,13 +49,10 @@ export function explainNode(
     claim: prepared.name,
     requests: requests.flatMap(({ options }, request) =>
       options.map((option, alternative) =>
-        explainOption(
-          problem,
-          option,
-          traceOf(claim, option, request, alternative),
-          limitRefusal(problem, claim, request, option),
+        explainOption(problem, option, traceOf(claim, option, request, alternative), {
+          limit: limitRefusal(problem, claim, request, option),
           allDevices,
-        ),
+        }),
       ),
     ),
   }));
@@ -125,8 +122,7 @@ function explainOption(
   problem: Problem,
   option: Option,
   { chosen, refusals }: OptionTrace,
-  limit: Refusal | undefined,
-  allDevices: boolean,
+  { limit, allDevices }: { readonly limit: Refusal | undefined; readonly allDevices: boolean },
 ): RequestExplanation {
   const { alternative } = option;
   const groups = new RefusalGroups(allDevices ? Number.POSITIVE_INFINITY : maxDevices);

@@ -74,7 +74,7 @@ export function staticRefusal(
   // Mode All evaluates all devices, also those in use.
   return (
     selection ??
-    capacityRefusal(problem, option, position, allocating, option.all !== undefined) ??
+    capacityRefusal(problem, option, position, option.all === undefined ? allocating : undefined) ??
     inUse ??
     usageRefusal(problem, option, position, allocating)
   );
@@ -155,13 +155,12 @@ function amountText(nano: bigint, format?: QuantityFormat): string {
   return Quantity.of(units, format ?? (binary ? "BinarySI" : "DecimalSI")).toString();
 }
 
-/** `wholeDevice`: compares with the total of the device instead of the rest. */
+/** Without `allocating`, compares with the total of the device instead of the rest. */
 export function capacityRefusal(
   problem: Problem,
   option: Option,
   position: number,
-  allocating: AllocatingState,
-  wholeDevice = false,
+  allocating: AllocatingState | undefined,
 ): Refusal | undefined {
   const demand = problem.demand(option, position);
   if (demand.type === "error") return { check: "error", cause: demand.message };
@@ -182,7 +181,7 @@ export function capacityRefusal(
       ...(deviceName !== key && { note: correctionNotes.capacityNamesByDriver }),
     };
   }
-  const short = wholeDevice ? undefined : allocating.missingCapacity(option, position);
+  const short = allocating?.missingCapacity(option, position);
   if (short === undefined) return undefined;
   const { key, consumed } = short.part;
   const asked = consumed.toString();

@@ -38,13 +38,15 @@ export class SearchTrace implements SearchObserver {
     if (picks.length > this.#deepest.length) this.#deepest = picks;
   }
 
-  refused(
-    check: Refusal["check"],
-    option: Option,
-    position: number,
-    allocating: AllocatingState,
-    constraint: number,
-  ): void {
+  refused(check: Refusal["check"], option: Option, position: number, allocating: AllocatingState): void {
+    this.#keep(option, position, () => this.#refusal(check, option, position, allocating));
+  }
+
+  refusedByConstraint(option: Option, position: number, index: number): void {
+    this.#keep(option, position, () => this.#constraintRefusal(option, position, index));
+  }
+
+  #keep(option: Option, position: number, refusal: () => Refusal): void {
     let byDevice = this.#refusals.get(option);
     if (byDevice === undefined) {
       byDevice = new Map();
@@ -52,10 +54,7 @@ export class SearchTrace implements SearchObserver {
     }
     const depth = this.#picks.length;
     if ((byDevice.get(position)?.depth ?? -1) >= depth) return;
-    byDevice.set(position, {
-      depth,
-      refusal: this.#refusal(check, option, position, allocating, constraint),
-    });
+    byDevice.set(position, { depth, refusal: refusal() });
   }
 
   /** Returns the trace of an option, by its indexes. */
@@ -71,17 +70,9 @@ export class SearchTrace implements SearchObserver {
     };
   }
 
-  #refusal(
-    check: Refusal["check"],
-    option: Option,
-    position: number,
-    allocating: AllocatingState,
-    constraint: number,
-  ): Refusal {
+  #refusal(check: Refusal["check"], option: Option, position: number, allocating: AllocatingState): Refusal {
     const problem = this.#problem;
     switch (check) {
-      case "constraint":
-        return this.#constraintRefusal(option, position, constraint);
       case "counter":
         return (
           counterRefusal(problem, option, position, allocating) ?? {

@@ -26,8 +26,7 @@ function compare(
   correction: keyof Corrections,
   slices: readonly ResourceSlice[],
   devices: DeviceClaim,
-  off: string,
-  on: string,
+  [off, on]: readonly [off: string, on: string],
 ): void {
   const claim = makeClaim("c", devices);
   const upstream = allocatorWith(slices, {});
@@ -67,7 +66,7 @@ test("adminAccessIgnoresCounters (kubernetes#140729)", () => {
       devices: [{ name: "d", consumesCounters: [{ counterSet: "s", counters: counters("2") }] }],
     }),
   ];
-  compare("adminAccessIgnoresCounters", slices, request({ adminAccess: true }), "refused", "allocated");
+  compare("adminAccessIgnoresCounters", slices, request({ adminAccess: true }), ["refused", "allocated"]);
 });
 
 test("the search distinguishes devices with admin access when it backtracks", () => {
@@ -127,14 +126,14 @@ test("allModeRefusesNode: a pool that is being updated (kubernetes#141898)", () 
   ];
   const all = request({ allocationMode: "All" });
   delete all.requests![0]!.exactly!.count;
-  compare("allModeRefusesNode", slices, all, "error", "refused");
+  compare("allModeRefusesNode", slices, all, ["error", "refused"]);
 });
 
 test("capacityNamesByDriver (kubernetes#142202)", () => {
   const capacity = { memory: { value: "8Gi" } };
   const slices = [makeSlice("a", { ...plain, devices: [{ name: "d", capacity }] })];
   const wanted = request({ capacity: { requests: { [`${driver}/memory`]: "1Gi" } } });
-  compare("capacityNamesByDriver", slices, wanted, "refused", "allocated");
+  compare("capacityNamesByDriver", slices, wanted, ["refused", "allocated"]);
 });
 
 test("sliceCountsMustAgree (kubernetes#141117)", () => {
@@ -145,5 +144,5 @@ test("sliceCountsMustAgree (kubernetes#141117)", () => {
       devices: [{ name }],
     }),
   );
-  compare("sliceCountsMustAgree", disagreeing, request({}), "allocated", "refused");
+  compare("sliceCountsMustAgree", disagreeing, request({}), ["allocated", "refused"]);
 });

@@ -105,7 +105,7 @@ function prepareRequest(request: DeviceRequest, claim: string, preparation: Prep
   const prepared = (
     body: ExactDeviceRequest | DeviceSubRequest,
     subrequest: string | undefined,
-  ): Alternative | Fault => prepareAlternative(body, name, subrequest, claim, preparation);
+  ): Alternative | Fault => prepareAlternative(body, { parent: name, subrequest }, claim, preparation);
   if (list) return { name, alternatives: subrequests.map((sub) => prepared(sub, sub.name)), list };
   if (request.exactly === undefined) {
     return failed(`claim ${claim}, request ${name}: missing device class name (unsupported request type?)`);
@@ -115,8 +115,7 @@ function prepareRequest(request: DeviceRequest, claim: string, preparation: Prep
 
 function prepareAlternative(
   request: ExactDeviceRequest | DeviceSubRequest,
-  parent: string,
-  subrequest: string | undefined,
+  { parent, subrequest }: { readonly parent: string; readonly subrequest: string | undefined },
   claim: string,
   preparation: Preparation,
 ): Alternative | Fault {

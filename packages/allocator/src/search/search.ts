@@ -25,13 +25,9 @@ export interface SearchObserver {
    * Called when a check that depends on earlier picks rules out a device. `allocating` is the state at that
    * time.
    */
-  refused(
-    check: Check,
-    option: Option,
-    position: number,
-    allocating: AllocatingState,
-    constraint: number,
-  ): void;
+  refused(check: Check, option: Option, position: number, allocating: AllocatingState): void;
+  /** Called when a constraint rules out a device. `index` is its place in the constraints of the option. */
+  refusedByConstraint(option: Option, position: number, index: number): void;
 }
 
 /** One level of the search: one device of one request. */
@@ -86,8 +82,7 @@ export class Search {
     this.#results = problem.claims.map(() => 0);
     this.#allocating = new AllocatingState(
       problem,
-      observer &&
-        ((option, position, i) => observer.refused("constraint", option, position, this.#allocating, i)),
+      observer && ((option, position, i) => observer.refusedByConstraint(option, position, i)),
     );
   }
 
@@ -250,7 +245,7 @@ export class Search {
       const position = level.cursor++;
       if (usable !== undefined && usable[position] === 0) continue;
       if (!this.#allocating.isFree(option, position, level.claim)) {
-        this.#observer?.refused("in-use", option, position, this.#allocating, -1);
+        this.#observer?.refused("in-use", option, position, this.#allocating);
         continue;
       }
       if (!this.#problem.isSelectable(option, position)) continue;
@@ -271,14 +266,14 @@ export class Search {
       );
     }
     if (demand.type === "consumes" && this.#allocating.hasCapacity(option, position)) return true;
-    this.#observer?.refused("capacity", option, position, this.#allocating, -1);
+    this.#observer?.refused("capacity", option, position, this.#allocating);
     return false;
   }
 
   #allocate(level: Level, option: Option, position: number, must: boolean): boolean {
     const refusal = this.#allocating.allocate(option, position, level.claim, must);
     if (refusal !== undefined) {
-      if (refusal !== "constraint") this.#observer?.refused(refusal, option, position, this.#allocating, -1);
+      if (refusal !== "constraint") this.#observer?.refused(refusal, option, position, this.#allocating);
       return false;
     }
     level.picked = position;

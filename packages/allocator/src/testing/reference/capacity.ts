@@ -40,8 +40,7 @@ export function consumption(
 /** Reports whether the device has all requested capacities, and enough beside what `others` consume. */
 export function fitsCapacity(
   question: Question,
-  wanted: CapacityRequirements | undefined,
-  device: Device,
+  { wanted, device }: { readonly wanted: CapacityRequirements | undefined; readonly device: Device },
   others: readonly ReadonlyMap<string, string>[],
   where: string,
 ): boolean {

@@ -22,8 +22,7 @@ export function holds(
   question: Question,
   constraint: DeviceConstraint,
   picks: readonly Pick[],
-  alternative: Alternative,
-  candidate: Candidate,
+  { alternative, candidate }: { readonly alternative: Alternative; readonly candidate: Candidate },
 ): boolean {
   if (!covers(constraint, alternative)) return true;
   const name = constraint.matchAttribute ?? constraint.distinctAttribute ?? "";

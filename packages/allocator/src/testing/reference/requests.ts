@@ -24,7 +24,7 @@ export function prepareClaims(question: Question, pools: readonly Pool[]): Prepa
     let minTotal = 0;
     const requests: PreparedRequest[] = [];
     for (const request of claim.spec.devices?.requests ?? []) {
-      const prepared = prepareRequest(question, pools, request, index, name);
+      const prepared = prepareRequest(question, pools, request, { index, name });
       const count = Math.min(...prepared.alternatives.map((alternative) => alternative.count));
       if (count > maxResults - minTotal) {
         throw new AttemptError(
@@ -50,8 +50,7 @@ function prepareRequest(
   question: Question,
   pools: readonly Pool[],
   request: DeviceRequest,
-  claim: number,
-  claimName: string,
+  { index: claim, name: claimName }: { readonly index: number; readonly name: string },
 ): PreparedRequest {
   const list = request.firstAvailable ?? [];
   const fail = (text: string): never => {
@@ -70,13 +69,23 @@ function prepareRequest(
     const exactly =
       request.exactly ??
       fail(`request ${request.name}: missing device class name (unsupported request type?)`);
-    const only = prepareAlternative(question, pools, exactly, request.name, undefined, claim, claimName);
+    const only = prepareAlternative(question, pools, exactly, {
+      request: request.name,
+      subrequest: undefined,
+      claim,
+      claimName,
+    });
     return { isList: false, alternatives: [only] };
   }
   return {
     isList: true,
     alternatives: list.map((sub) =>
-      prepareAlternative(question, pools, sub, request.name, sub.name, claim, claimName),
+      prepareAlternative(question, pools, sub, {
+        request: request.name,
+        subrequest: sub.name,
+        claim,
+        claimName,
+      }),
     ),
   };
 }
@@ -85,10 +94,17 @@ function prepareAlternative(
   question: Question,
   pools: readonly Pool[],
   spec: ExactDeviceRequest | DeviceSubRequest,
-  request: string,
-  subrequest: string | undefined,
-  claim: number,
-  claimName: string,
+  {
+    request,
+    subrequest,
+    claim,
+    claimName,
+  }: {
+    readonly request: string;
+    readonly subrequest: string | undefined;
+    readonly claim: number;
+    readonly claimName: string;
+  },
 ): Alternative {
   const where = `claim ${claimName}, request ${subrequest ?? request}`;
   const fail = (text: string): never => {
@@ -131,8 +147,7 @@ function prepareAlternative(
         isOn(question, "ConsumableCapacity") &&
         !fitsCapacity(
           question,
-          spec.capacity,
-          candidate.device,
+          { wanted: spec.capacity, device: candidate.device },
           [],
           `${where}: checking capacity for device ${candidate.device.name}`,
         )

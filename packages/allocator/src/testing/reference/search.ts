@@ -19,6 +19,13 @@ import {
 import { isSelectable } from "./selectors.ts";
 import { toleratesAll } from "./taints.ts";
 
+/** An alternative of a request, by the indexes of its claim and request. */
+interface Place {
+  readonly c: number;
+  readonly r: number;
+  readonly alternative: Alternative;
+}
+
 /** "tooMany": the claim exceeds the maximum number of devices, whichever devices are tried. */
 type Outcome = Partial | "failed" | "tooMany";
 
@@ -49,10 +56,10 @@ export class Search {
       const outcome = this.#serve(c + 1, 0, partial);
       return outcome === "tooMany" ? "failed" : outcome;
     }
-    if (!request.isList) return this.#place(c, r, request.alternatives[0]!, 0, 0, partial);
+    if (!request.isList) return this.#place({ c, r, alternative: request.alternatives[0]! }, 0, 0, partial);
     const outcomes = new Set<Outcome>();
     for (const alternative of request.alternatives) {
-      const outcome = this.#place(c, r, alternative, 0, 0, partial);
+      const outcome = this.#place({ c, r, alternative }, 0, 0, partial);
       if (typeof outcome !== "string") return outcome;
       outcomes.add(outcome);
     }
@@ -63,14 +70,8 @@ export class Search {
    * Finds device number `index` of an alternative, from candidate number `start` on, and then all that
    * follows.
    */
-  #place(
-    c: number,
-    r: number,
-    alternative: Alternative,
-    index: number,
-    start: number,
-    partial: Partial,
-  ): Outcome {
+  #place(place: Place, index: number, start: number, partial: Partial): Outcome {
+    const { c, r, alternative } = place;
     const { all, count } = alternative;
     if (all?.length === 0) return "failed";
     if (index >= count)
@@ -81,7 +82,7 @@ export class Search {
     if (all !== undefined) {
       const pick = this.#tryPick(all[index]!, alternative, partial.picks);
       if (pick === undefined) return "failed";
-      return this.#place(c, r, alternative, index + 1, 0, { ...partial, picks: [...partial.picks, pick] });
+      return this.#place(place, index + 1, 0, { ...partial, picks: [...partial.picks, pick] });
     }
     for (let i = start; i < this.#candidates.length; i++) {
       const candidate = this.#candidates[i]!;
@@ -91,7 +92,7 @@ export class Search {
       const pick = this.#tryPick(candidate, alternative, partial.picks);
       if (pick === undefined) continue;
       // Devices of one request are picked in ascending order: no combination is tried twice.
-      const outcome = this.#place(c, r, alternative, index + 1, i + 1, {
+      const outcome = this.#place(place, index + 1, i + 1, {
         ...partial,
         picks: [...partial.picks, pick],
       });
@@ -121,7 +122,7 @@ export class Search {
     }
     const sameClaim = picks.filter((pick) => pick.alternative.claim === alternative.claim);
     for (const constraint of claim.constraints) {
-      if (holds(question, constraint, sameClaim, alternative, candidate)) continue;
+      if (holds(question, constraint, sameClaim, { alternative, candidate })) continue;
       if (alternative.all === undefined) return undefined;
       throw new AttemptError(
         `claim ${claim.name}, request ${shortName(alternative)}: cannot add device ${candidate.id} because a claim constraint would not be satisfied`,
@@ -156,7 +157,7 @@ export class Search {
     const others = picks.flatMap((pick) => (pick.candidate.id === id && pick.share ? [pick.share] : []));
     if (Object.hasOwn(held, id)) others.push(new Map(Object.entries(held[id]!)));
     const where = this.#checking(candidate, alternative);
-    return fitsCapacity(this.#question, alternative.spec.capacity, device, others, where);
+    return fitsCapacity(this.#question, { wanted: alternative.spec.capacity, device }, others, where);
   }
 
   #share(candidate: Candidate, alternative: Alternative): Map<string, string> | undefined {
