@@ -199,7 +199,7 @@ function nodeChanger({ layout, config, url, addresses, start, signal }: NodeChan
       signal: signal === undefined ? gone : AbortSignal.any([gone, signal]),
       prepare: async (names) => {
         const all = await ensureCredentials(layout, names, systemClock.now(), addresses);
-        await writeNodeKubeconfigs(layout, config.name, all, url, names.slice(before.length));
+        await writeNodeKubeconfigs(layout, { name: config.name, url }, all, names.slice(before.length));
       },
       record: (names) => writeConfig(layout, { ...(readConfig(layout) ?? config), nodes: names }),
     });

@@ -31,7 +31,10 @@ export function fpga(
 ): Profile {
   const files = new DeviceFiles<FpgaState>(join(folder, "fpga"));
 
-  const load = async (pool: string, device: string, image: string, claim: string, signal: AbortSignal) => {
+  const load = async (
+    { pool, device, image, claim }: Pick<FpgaState, "pool" | "device" | "image"> & { readonly claim: string },
+    signal: AbortSignal,
+  ) => {
     let known = await files.read(pool, device);
     if (known?.image !== image || known.claim !== claim) {
       const since = new Date(clock.now()).toISOString();
@@ -50,7 +53,7 @@ export function fpga(
       const { pool, device } = allocated.result;
       // All are decoded, so that a mistake shows even where a later configuration wins.
       const image = allocated.configs.map((config) => bitstreamOf(config, bitstreams)).at(-1) ?? idleImage;
-      if (image !== idleImage) await load(pool, device, image, claim.uid, signal);
+      if (image !== idleImage) await load({ pool, device, image, claim: claim.uid }, signal);
       return { env: [`${prefix}_BITSTREAM=${image}`] };
     },
     async unprepare(_, { allocated }) {

@@ -72,7 +72,14 @@ export function runController(
               ...common,
               signal: either,
               owns: (result) => cleaned.has(keyOf(result)),
-              cleanUp: ({ devices }, inner) => cleanUp(devices, cleaned, healths, clock, inner),
+              cleanUp: ({ devices }, inner) =>
+                cleanUp(
+                  // `owns` accepts only results whose device is known.
+                  devices.map((each) => ({ pool: each.pool, device: cleaned.get(keyOf(each))! })),
+                  healths,
+                  clock,
+                  inner,
+                ),
             }),
           ]),
     ];
@@ -90,14 +97,11 @@ const keyOf = ({ pool, device }: DevicePlace): string => JSON.stringify([pool, d
 
 /** Takes as long as the slowest of the devices, and waits for those that are unhealthy. */
 async function cleanUp(
-  results: readonly DevicePlace[],
-  known: ReadonlyMap<string, FleetDevice>,
+  devices: readonly { readonly pool: string; readonly device: FleetDevice }[],
   healths: DeviceHealths,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
-  // `owns` accepts only results whose device is known.
-  const devices = results.map((result) => ({ ...result, device: known.get(keyOf(result))! }));
   await sleep(clock, Math.max(0, ...devices.map(({ device }) => device.behaviour.cleanUp ?? 0)), signal);
   for await (const _ of healths.changes(signal))
     if (devices.every(({ pool, device }) => healths.of(pool, device).health !== "Unhealthy")) return;

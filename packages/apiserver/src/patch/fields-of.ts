@@ -28,7 +28,7 @@ function collect(schema: TypeSchema, value: unknown, node: FieldSetBuilder): boo
       const below: FieldSetBuilder = {};
       // Duplicate elements are owned without their children.
       if (seen.get(element) === 1) collect(list.element, item, below);
-      attach(node, element, below, true, item);
+      attach(node, element, below, true);
     }
     return false;
   }
@@ -42,19 +42,14 @@ function collect(schema: TypeSchema, value: unknown, node: FieldSetBuilder): boo
     const item = value[key];
     const below: FieldSetBuilder = {};
     const owned = collect(type, item, below);
-    attach(node, `f:${key}`, below, owned || field === undefined || item === null, item);
+    const isMember = field === undefined || item === null || (isObject(item) && isEmpty(item));
+    attach(node, `f:${key}`, below, owned || isMember);
   }
   return false;
 }
 
 /** `owned`: the element is a member even if it has children. */
-function attach(
-  node: FieldSetBuilder,
-  element: PathElement,
-  below: FieldSetBuilder,
-  owned: boolean,
-  item: unknown,
-): void {
+function attach(node: FieldSetBuilder, element: PathElement, below: FieldSetBuilder, owned: boolean): void {
   if (!isEmpty(below)) node[element] = owned ? { ".": leaf, ...below } : below;
-  else if (owned || (isObject(item) && isEmpty(item))) node[element] = leaf;
+  else if (owned) node[element] = leaf;
 }

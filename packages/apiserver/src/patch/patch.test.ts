@@ -35,8 +35,8 @@ describe("server-side apply", () => {
   test("applying the same object twice changes nothing, times included", () => {
     fc.assert(
       fc.property(pod, (body) => {
-        const first = applied(undefined, body, "m", early);
-        const second = applied(first, body, "m", late);
+        const first = applied(undefined, body, "m", { now: early });
+        const second = applied(first, body, "m", { now: late });
         assert.deepEqual(second, stored(first));
       }),
     );
@@ -45,9 +45,9 @@ describe("server-side apply", () => {
   test("an applier gets its fields, and loses only those that it omits", () => {
     fc.assert(
       fc.property(pod, pod, (one, two) => {
-        const live = applied(undefined, one, "m", early);
-        const next = applied(live, two, "m", late);
-        const direct = applied(undefined, two, "m", late);
+        const live = applied(undefined, one, "m", { now: early });
+        const next = applied(live, two, "m", { now: late });
+        const direct = applied(undefined, two, "m", { now: late });
         assert.deepEqual(ownedBy(next, "m"), ownedBy(direct, "m"));
         assert.deepEqual(unordered(next), unordered(direct));
       }),
@@ -57,20 +57,20 @@ describe("server-side apply", () => {
   test("two appliers never lose each other's fields", () => {
     fc.assert(
       fc.property(pod, pod, pod, (mine, yours, again) => {
-        let live = applied(undefined, mine, "me", early);
+        let live = applied(undefined, mine, "me", { now: early });
         // A manager without fields has no entry: the next applier then meets an untracked object.
         fc.pre(ownedBy(live, "me") !== undefined);
         try {
-          live = applied(live, yours, "you", early);
+          live = applied(live, yours, "you", { now: early });
         } catch (error) {
           assert.ok(StatusError.is(error, "Conflict"));
           return;
         }
         const mineBefore = entries(live).find(({ manager }) => manager === "me");
-        assert.deepEqual(mineBefore, entries(applied(undefined, mine, "me", early))[0]);
+        assert.deepEqual(mineBefore, entries(applied(undefined, mine, "me", { now: early }))[0]);
         let after: Json;
         try {
-          after = applied(live, again, "you", late);
+          after = applied(live, again, "you", { now: late });
         } catch (error) {
           assert.ok(StatusError.is(error, "Conflict"));
           return;
@@ -81,7 +81,7 @@ describe("server-side apply", () => {
         );
         // All fields of `mine` are unchanged: applying it again causes no conflict and changes only the
         // order.
-        assert.deepEqual(unordered(applied(after, mine, "me", late)), unordered(after));
+        assert.deepEqual(unordered(applied(after, mine, "me", { now: late })), unordered(after));
       }),
     );
   });
@@ -325,7 +325,7 @@ describe("sets of fields", () => {
   test("an encoded set is decoded to the same set, in Kubernetes' order", () => {
     fc.assert(
       fc.property(pod, (body) => {
-        const first = applied(undefined, body, "m", early);
+        const first = applied(undefined, body, "m", { now: early });
         const [entry] = entries(first);
         if (entry === undefined) return;
         const shuffled = reversed(entry.fieldsV1);
@@ -335,9 +335,9 @@ describe("sets of fields", () => {
         });
         // An apply that adds a field builds a new set.
         const more = { ...body, spec: { ...(body["spec"] as Json), hostname: "h" } };
-        const direct = applied(undefined, more, "m", early);
+        const direct = applied(undefined, more, "m", { now: early });
         assert.equal(
-          JSON.stringify(entries(applied(live, more, "m", early)).map(fields)),
+          JSON.stringify(entries(applied(live, more, "m", { now: early })).map(fields)),
           JSON.stringify(entries(direct).map(fields)),
         );
       }),

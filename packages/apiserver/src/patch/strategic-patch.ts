@@ -47,7 +47,10 @@ function mergeMap(original: JsonObject, patch: JsonObject, schema: MapSchema | u
   const result = retained(original, patch);
   const done = new Set([retainKeys]);
   for (const key of Object.keys(patch)) {
-    if (key.startsWith(elementOrder)) mergeOrdered(result, patch, key, schema, done);
+    if (!key.startsWith(elementOrder)) continue;
+    done.add(key);
+    const name = mergeOrdered(result, patch, key, schema);
+    if (name !== undefined) done.add(name);
   }
   // Deletions first: elements that the same patch adds to the list stay.
   for (const key of Object.keys(patch)) {
@@ -194,15 +197,13 @@ function deleteFromList(
   }
 }
 
-/** Merges a list together with its `$setElementOrder`. */
+/** Merges a list together with its `$setElementOrder`. Returns its name; undefined without such a list. */
 function mergeOrdered(
   result: MutableObject,
   patch: JsonObject,
   key: string,
   schema: MapSchema | undefined,
-  done: Set<string>,
-): void {
-  done.add(key);
+): string | undefined {
   const order = patch[key];
   if (!Array.isArray(order)) throw plainError(`expected a []interface {}, but received a ${goType(order)}`);
   const name = directiveField(key, elementOrder, badElementOrder);
@@ -212,7 +213,7 @@ function mergeOrdered(
   if (field.type.list === undefined) throw plainError("expected slice or array type, but got: struct");
   const mergeKey = field.patchMergeKey ?? "";
   checkOrder(change ?? [], order, mergeKey);
-  if (current === undefined && change === undefined) return;
+  if (current === undefined && change === undefined) return undefined;
   let merged: readonly unknown[];
   let live = current ?? [];
   if (change === undefined) merged = live;
@@ -225,7 +226,7 @@ function mergeOrdered(
   const type = elementType([current ?? [], change ?? []]);
   if (type === undefined) throw plainError("no elements in any of the given slices");
   setField(result, name, arranged(merged, order, live, type === "object" ? mergeKey : ""));
-  done.add(name);
+  return name;
 }
 
 function listField(object: JsonObject, name: string): readonly unknown[] | undefined {

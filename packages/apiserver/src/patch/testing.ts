@@ -104,8 +104,7 @@ export function applied(
   live: Json | undefined,
   body: Json,
   manager: string,
-  now: string,
-  force = false,
+  { now, force = false }: { readonly now: string; readonly force?: boolean },
 ): Json {
   return freeze(
     apply({

@@ -168,7 +168,12 @@ function splice(text: string, document: Document, before: Config, after: Config)
       pair === undefined
         ? [{ start: end, end, text: lines.block(stringify({ [key]: value }, style), indent) }]
         : Array.isArray(value)
-          ? listSplices(lines, pair, (before[key] ?? []) as readonly Entry[], value, indent)
+          ? listSplices(
+              lines,
+              pair,
+              { before: (before[key] ?? []) as readonly Entry[], after: value },
+              indent,
+            )
           : scalarSplices(lines, pair, value);
     if (changes === undefined) return undefined;
     for (const each of changes) splices.push(each);
@@ -190,8 +195,7 @@ function scalarSplices(lines: Lines, pair: Pair, value: unknown): Splice[] | und
 function listSplices(
   lines: Lines,
   pair: Pair,
-  before: readonly Entry[],
-  after: readonly Entry[],
+  { before, after }: { readonly before: readonly Entry[]; readonly after: readonly Entry[] },
   indent: string,
 ): Splice[] | undefined {
   const list = pair.value;

@@ -15,8 +15,7 @@ const connectTimeout = 30_000;
  */
 export async function connect(
   server: URL,
-  options: ConnectionOptions,
-  credentials: Credentials,
+  { options, credentials }: { readonly options: ConnectionOptions; readonly credentials: Credentials },
   clock: Clock,
   signal: AbortSignal,
 ): Promise<Connection> {

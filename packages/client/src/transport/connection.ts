@@ -28,17 +28,20 @@ export class NotProcessedError extends Error {
   }
 }
 
+/** A request as it is sent. */
+export interface WireRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Record<string, string>;
+  readonly body: Buffer | undefined;
+  readonly signal: AbortSignal;
+}
+
 /** One HTTP/2 connection, or a pool of HTTP/1.1 connections. */
 export interface Connection {
   readonly usable: boolean;
   /** Rejects with `ConnectionError` or `NotProcessedError`. */
-  request(
-    method: string,
-    path: string,
-    headers: Record<string, string>,
-    body: Buffer | undefined,
-    signal: AbortSignal,
-  ): Promise<RawResponse>;
+  request(request: WireRequest): Promise<RawResponse>;
   close(error?: Error): void;
 }
 

@@ -6,7 +6,7 @@ export async function http1Connection(server: URL, security: object): Promise<Co
   const agent = new http.Agent({ keepAlive: true, keepAliveMsecs: pingInterval, ...security });
   return {
     usable: true,
-    request(method, path, headers, body, signal) {
+    request({ method, path, headers, body, signal }) {
       return new Promise((resolve, reject) => {
         const request = http.request(
           { agent, method, path, headers, host: server.hostname.replace(/^\[|\]$/g, ""), port: server.port },

@@ -10,6 +10,7 @@ import {
   pingInterval,
   pingTimeout,
   type RawResponse,
+  type WireRequest,
 } from "./connection.ts";
 import { Http2Body } from "./http2-body.ts";
 
@@ -65,13 +66,7 @@ class Http2Connection implements Connection {
     return !this.#session.closed && !this.#session.destroyed;
   }
 
-  request(
-    method: string,
-    path: string,
-    headers: Record<string, string>,
-    body: Buffer | undefined,
-    signal: AbortSignal,
-  ): Promise<RawResponse> {
+  request({ method, path, headers, body, signal }: WireRequest): Promise<RawResponse> {
     return new Promise((resolve, reject) => {
       const stream = this.#session.request(
         { ":method": method, ":path": path, ...headers },

@@ -53,7 +53,7 @@ export function httpsTransport(options: ConnectionOptions & { readonly clock?: C
       }
       current ??= {
         key: credentials.key,
-        connection: connect(server, options, credentials, clock, closing.signal),
+        connection: connect(server, { options, credentials }, clock, closing.signal),
       };
       const own = current;
       const connection = await own.connection.catch((error) => {
@@ -84,7 +84,13 @@ export function httpsTransport(options: ConnectionOptions & { readonly clock?: C
     for (let retries = 0; ; retries++) {
       const connection = await withSignal(connected(credentials), request.signal);
       try {
-        return await connection.request(request.method, prefix + request.url, headers, body, request.signal);
+        return await connection.request({
+          method: request.method,
+          path: prefix + request.url,
+          headers,
+          body,
+          signal: request.signal,
+        });
       } catch (error) {
         if (!(error instanceof NotProcessedError)) throw error;
         if (retries === maxRetries) throw error.error;

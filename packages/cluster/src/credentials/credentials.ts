@@ -244,18 +244,21 @@ export async function writeKubeconfigs(
     [layout.proxyKubeconfig, credentials.proxy],
   ] as const)
     await writeKubeconfig(path, { ...common, cert: certificate, key });
-  await writeNodeKubeconfigs(layout, name, credentials, url, [...credentials.nodes.keys()]);
+  await writeNodeKubeconfigs(layout, { name, url }, credentials, [...credentials.nodes.keys()]);
 }
 
 /** Writes the kubeconfigs of these nodes, which have credentials. */
 export async function writeNodeKubeconfigs(
   layout: Layout,
-  name: string,
+  cluster: { readonly name: string; readonly url: string },
   credentials: Credentials,
-  url: string,
   nodes: readonly string[],
 ): Promise<void> {
-  const common = { name: contextName(name), server: url, ca: credentials.authority.certificate };
+  const common = {
+    name: contextName(cluster.name),
+    server: cluster.url,
+    ca: credentials.authority.certificate,
+  };
   for (const node of nodes) {
     const pair = credentials.nodes.get(node);
     if (pair === undefined) throw new Error(`node ${node} has no credentials`);

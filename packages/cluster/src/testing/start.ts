@@ -92,7 +92,9 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
     started.push(() => controlPlane.stop());
     await writeKubeconfigs(layout, "dray-test", credentials, controlPlane.url);
     const agents = await Promise.all(
-      names.map((name, index) => startNode(name, layout.nodeRoot(index), controlPlane, credentials, options)),
+      names.map((name, index) =>
+        startNode({ name, rootDir: layout.nodeRoot(index) }, controlPlane, credentials, options),
+      ),
     );
     started.push(async () => {
       await Promise.all(agents.map((agent) => agent.stop({ leavePods: false })));
@@ -113,8 +115,7 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
 
 /** As the process of the agents starts one, but in this process and without a connection. */
 async function startNode(
-  name: string,
-  rootDir: string,
+  { name, rootDir }: { readonly name: string; readonly rootDir: string },
   { server, port }: ControlPlane,
   credentials: Credentials,
   { images = [], log = silentLog }: TestClusterOptions,

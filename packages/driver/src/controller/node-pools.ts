@@ -106,18 +106,17 @@ export class NodePools {
     const existing = this.#informer.byIndex("owner", key);
     for (const slice of existing)
       if (!pools.some(({ name }) => name === slice.spec.pool.name)) await this.#remove(slice);
-    for (const pool of pools) await this.#publish(driver, node, uid, pool, existing);
+    for (const pool of pools) await this.#publish(driver, { name: node, uid }, pool, existing);
   }
 
   async #publish(
     driver: string,
-    nodeName: string,
-    uid: string,
+    node: { readonly name: string; readonly uid: string },
     { name, contents, generation }: WantedPool,
     existing: readonly ResourceSlice[],
   ): Promise<void> {
     const plan = planPool({
-      ...{ driver, generation, scope: { nodeName }, pool: name, wanted: contents },
+      ...{ driver, generation, scope: { nodeName: node.name }, pool: name, wanted: contents },
       existing: existing.filter(({ spec }) => spec.pool.name === name),
       same: (content, actual) => this.#stored.same(content, actual),
     });
@@ -125,7 +124,9 @@ export class NodePools {
     for (const slice of plan.deletes) await this.#remove(slice);
     for (const { slice, spec } of plan.updates)
       await this.#adopt(spec, await slices.update({ ...slice, spec }));
-    const ownerReferences = [{ apiVersion: "v1", kind: "Node", name: nodeName, uid, controller: true }];
+    const ownerReferences = [
+      { apiVersion: "v1", kind: "Node", name: node.name, uid: node.uid, controller: true },
+    ];
     for (const { generateName, spec } of plan.creates)
       await this.#adopt(spec, await slices.create({ metadata: { generateName, ownerReferences }, spec }));
   }

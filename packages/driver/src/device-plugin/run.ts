@@ -46,20 +46,20 @@ export async function runDevicePlugin(plugin: DevicePlugin, options: DevicePlugi
   const signal = AbortSignal.any([options.signal, failed.signal]);
   const devices = new DeviceList();
   const presence = new Presence(plugin, devices, socketName, { ...options, signal });
+  const report = (found: unknown): void => {
+    devices.replace(checkDevices(found));
+    presence.look();
+  };
   const fail = (error: unknown): void => {
     if (!signal.aborted) failed.abort(error);
   };
-  await Promise.all([
-    discover(plugin, devices, presence, options.log, signal).catch(fail),
-    presence.run().catch(fail),
-  ]);
+  await Promise.all([discover(plugin, report, options.log, signal).catch(fail), presence.run().catch(fail)]);
   if (failed.signal.aborted) throw failed.signal.reason;
 }
 
 async function discover(
   plugin: DevicePlugin,
-  devices: DeviceList,
-  presence: Presence,
+  report: (found: unknown) => void,
   log: Log,
   signal: AbortSignal,
 ): Promise<void> {
@@ -67,8 +67,7 @@ async function discover(
     for await (const found of plugin.discover(signal)) {
       if (signal.aborted) return;
       try {
-        devices.replace(checkDevices(found));
-        presence.look();
+        report(found);
       } catch (error) {
         // The last report stays; another call would have the same result.
         log.error(

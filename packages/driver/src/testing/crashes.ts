@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type CrashStep, crashSteps } from "../claims/steps.ts";
 import type { Driver } from "../types/driver.ts";
 import type { ClaimOptions } from "./claims.ts";
-import { type DriverNodeOptions, startDriverNode } from "./node.ts";
+import { type DriverNode, type DriverNodeOptions, startDriverNode } from "./node.ts";
 
 /**
  * Lets a driver die at each step of preparing and unpreparing a claim, one after the other, each on a node of
@@ -22,7 +22,7 @@ export async function checkCrashes<P>(
   const expected = await undisturbed(make, claim, options);
   for (const step of crashSteps) {
     try {
-      await crashOnce(make, claim, options, step, expected);
+      await crashOnce(() => startDriverNode(make, options), claim, step, expected);
       await options.afterCrash?.(step);
     } catch (error) {
       throw new assert.AssertionError({
@@ -61,14 +61,13 @@ async function observe(
   return JSON.parse(text.replaceAll(folder, "<folder>").replaceAll(uidPattern, "<uid>"));
 }
 
-async function crashOnce<P>(
-  make: () => Driver<P>,
+async function crashOnce(
+  start: () => Promise<DriverNode>,
   options: ClaimOptions,
-  nodeOptions: DriverNodeOptions,
   step: CrashStep,
   expected: unknown,
 ): Promise<void> {
-  const node = await startDriverNode(make, nodeOptions);
+  const node = await start();
   try {
     const claim = await node.claim(options);
     if (step.startsWith("unprepare")) await claim.prepare();

@@ -146,10 +146,10 @@ function watchState(client: Client, listener: (connected: boolean) => void): () 
 function makeCaller<D extends ServiceDefinition>(client: Client, definition: D): Caller<D> {
   const caller: Record<string, unknown> = {};
   for (const [key, method] of Object.entries(definition.methods)) {
-    const path = `/${definition.fullName}/${method.name}`;
+    const remote = { client, path: `/${definition.fullName}/${method.name}`, method };
     caller[key] = method.responseStream
-      ? (request: unknown, options?: CallOptions) => stream(client, path, method, request, options)
-      : (request: unknown, options?: CallOptions) => unary(client, path, method, request, options);
+      ? (request: unknown, options?: CallOptions) => stream(remote, request, options)
+      : (request: unknown, options?: CallOptions) => unary(remote, request, options);
   }
   return caller as Caller<D>;
 }
@@ -158,10 +158,14 @@ function callOptions({ timeout }: CallOptions): GrpcCallOptions {
   return timeout === undefined ? {} : { deadline: Date.now() + timeout };
 }
 
+interface RemoteMethod {
+  readonly client: Client;
+  readonly path: string;
+  readonly method: MethodDefinition;
+}
+
 function unary(
-  client: Client,
-  path: string,
-  method: MethodDefinition,
+  { client, path, method }: RemoteMethod,
   request: unknown,
   options: CallOptions = {},
 ): Promise<unknown> {
@@ -187,9 +191,7 @@ function unary(
 }
 
 async function* stream(
-  client: Client,
-  path: string,
-  method: MethodDefinition,
+  { client, path, method }: RemoteMethod,
   request: unknown,
   options: CallOptions = {},
 ): AsyncGenerator<unknown> {
