@@ -25,7 +25,7 @@ export async function withServer<T>(side: Side, run: (server: RunningServer) => 
   const profile = process.env["DRAY_PROFILE"];
   const flags = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`];
   try {
-    const { programs, url, authority } = await startServer(side, folder, flags);
+    const { programs, url, authority } = await startServer(side, folder, { nodeFlags: flags });
     try {
       const api = programs.at(-1)!;
       const users = new Users(folder, url, authority);

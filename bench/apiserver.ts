@@ -76,7 +76,7 @@ const measure = (side: Side, load: string, pods: string): Promise<Round> =>
     const rates = new Map<string, Rate>();
     let [memory, memoryWithStore] = [0, 0];
     for (const stage of stages) {
-      rates.set(stage.name, await play(stage, Number(pods), load, kubeconfig, () => cpuTime(programs)));
+      rates.set(stage.name, await play(stage, Number(pods), { load, kubeconfig }, () => cpuTime(programs)));
       if (stage.name !== "create") continue;
       memory = resident(programs.at(-1)!.pid);
       memoryWithStore = programs.reduce((sum, { pid }) => sum + resident(pid), 0);
@@ -88,8 +88,7 @@ const measure = (side: Side, load: string, pods: string): Promise<Round> =>
 async function play(
   { name, count, warm = 0, workers = 16 }: Stage,
   pods: number,
-  load: string,
-  kubeconfig: string,
+  { load, kubeconfig }: { readonly load: string; readonly kubeconfig: string },
   cpu: () => number,
 ): Promise<Rate> {
   const first = Math.min(warm, Math.floor(pods / 5));

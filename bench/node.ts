@@ -85,7 +85,7 @@ async function measure(agent: NodeAgent, count: number): Promise<Result> {
     const cluster = await startCluster(draParts(agent), { folder, images, nodes: 1 });
     const admin = await connect(cluster.kubeconfig);
     try {
-      return await load(admin, cluster.nodes[0]!, cluster.kubeconfig, folder, count);
+      return await load(admin, cluster.nodes[0]!, { kubeconfig: cluster.kubeconfig, folder }, count);
     } finally {
       admin.close();
       await cluster.stop();
@@ -98,8 +98,7 @@ async function measure(agent: NodeAgent, count: number): Promise<Result> {
 async function load(
   admin: Client,
   node: RealNode,
-  kubeconfig: string,
-  folder: string,
+  { kubeconfig, folder }: { readonly kubeconfig: string; readonly folder: string },
   count: number,
 ): Promise<Result> {
   const stopDriver = await startDriver(node, kubeconfig, folder, count);
@@ -205,7 +204,7 @@ async function startDriver(
 ): Promise<() => Promise<void>> {
   const words = [process.execPath, ...process.execArgv, ...(await drayProgram(["driver", "example"]))];
   const { start } = await import("../interop/processes.ts");
-  const program = start("driver", "nsenter", [...node.enter, ...words], join(folder, "driver.log"), {
+  const program = start("driver", ["nsenter", ...node.enter, ...words], join(folder, "driver.log"), {
     ...process.env,
     NODE_NAME: node.name,
     KUBECONFIG: kubeconfig,

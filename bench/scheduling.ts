@@ -135,7 +135,7 @@ async function startDrayUp(folder: string, { gates = [], versions = [] }: Scenar
   const env = { ...environment, ...process.env, KUBECONFIG: join(folder, "other") };
   const profile = process.env["DRAY_PROFILE"];
   const flags = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`];
-  const program = start("dray up", process.execPath, [...process.execArgv, ...flags, ...words], log, env);
+  const program = start("dray up", [process.execPath, ...process.execArgv, ...flags, ...words], log, env);
   await eventually("the cluster is ready", async () => {
     assertRuns(program);
     return readFileSync(log, "utf8").includes("is ready at");

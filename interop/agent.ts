@@ -46,8 +46,7 @@ export async function startAgent({ admin, users }: ControlPlane, folder: string)
   ];
   const program = start(
     "dray kubelet",
-    process.execPath,
-    [...process.execArgv, ...(await drayProgram(["kubelet", ...flags]))],
+    [process.execPath, ...process.execArgv, ...(await drayProgram(["kubelet", ...flags]))],
     join(folder, "kubelet.log"),
   );
   const pods = admin.resource(Pod);

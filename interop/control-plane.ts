@@ -54,7 +54,7 @@ export async function startControlPlane(
   mkdirSync(folder, { recursive: true });
   const { gates = [], versions, serverFlags = [] } = features;
   const flags = [...featureFlags(gates, versions), ...serverFlags];
-  const server = await startServer(side, folder, [], flags);
+  const server = await startServer(side, folder, { flags });
   const users = new Users(folder, server.url, server.authority);
   const kubeconfig = await users.kubeconfig("interop-admin", ["system:masters"]);
   const admin = await connect(kubeconfig);
@@ -106,8 +106,8 @@ export async function startComponents(
   return [
     start(
       "kube-controller-manager",
-      peer("kube-controller-manager"),
       [
+        peer("kube-controller-manager"),
         ...(await as("system:kube-controller-manager")),
         `--secure-port=${managerPort}`,
         "--controllers=*,bootstrapsigner,tokencleaner",
@@ -128,8 +128,8 @@ export async function startComponents(
     ),
     start(
       "kube-scheduler",
-      peer("kube-scheduler"),
       [
+        peer("kube-scheduler"),
         ...(await as("system:kube-scheduler")),
         `--secure-port=${schedulerPort}`,
         ...featureFlags([...gates, ...schedulerGates]),

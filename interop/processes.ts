@@ -24,11 +24,10 @@ process.once("exit", () => {
   for (const end of atExit) end();
 });
 
-/** Starts `file`; its standard output and error go to `log`. It is killed when this process exits. */
+/** Starts a program; its standard output and error go to `log`. It is killed when this process exits. */
 export function start(
   name: string,
-  file: string,
-  args: readonly string[],
+  [file, ...args]: readonly [file: string, ...args: string[]],
   log: string,
   env: NodeJS.ProcessEnv = process.env,
 ): Program {

@@ -24,29 +24,29 @@ export interface Server {
   readonly files: { readonly ca: string; readonly caKey: string; readonly serviceAccountKey: string };
 }
 
-/**
- * Starts one in `folder`, with flags for Node if it is Dray's, and with more flags, on an address of this
- * machine. It may not be ready yet.
- */
+interface ServerOptions {
+  /** Flags for Node if it is Dray's. */
+  readonly nodeFlags?: readonly string[];
+  readonly flags?: readonly string[];
+  /** An address of this machine. */
+  readonly address?: string;
+}
+
+/** Starts one in `folder`. It may not be ready yet. */
 export async function startServer(
   side: Side,
   folder: string,
-  nodeFlags: readonly string[] = [],
-  more: readonly string[] = [],
-  address = "127.0.0.1",
+  { nodeFlags = [], flags = [], address = "127.0.0.1" }: ServerOptions = {},
 ): Promise<Server> {
-  return side === "dray" ? startDray(folder, nodeFlags, address, more) : startPeer(folder, more, address);
+  return side === "dray"
+    ? startDray(folder, { nodeFlags, flags, address })
+    : startPeer(folder, flags, address);
 }
 
-/**
- * Starts Dray's API server in `folder`, with flags for Node, on an address of this machine, and with more
- * flags.
- */
+/** Starts Dray's API server in `folder`. */
 export async function startDray(
   folder: string,
-  nodeFlags: readonly string[] = [],
-  address = "127.0.0.1",
-  more: readonly string[] = [],
+  { nodeFlags = [], flags: more = [], address = "127.0.0.1" }: ServerOptions = {},
 ): Promise<Server> {
   const port = await freePort();
   const data = join(folder, "data");
@@ -61,8 +61,7 @@ export async function startDray(
   ];
   const program = start(
     "dray",
-    process.execPath,
-    [...process.execArgv, ...nodeFlags, ...(await drayProgram(["apiserver", ...flags]))],
+    [process.execPath, ...process.execArgv, ...nodeFlags, ...(await drayProgram(["apiserver", ...flags]))],
     join(folder, "dray.log"),
     { ...environment, ...process.env },
   );
@@ -137,8 +136,8 @@ async function startPeer(folder: string, more: readonly string[], address: strin
   };
   const etcd = start(
     "etcd",
-    peer("etcd"),
     [
+      peer("etcd"),
       `--data-dir=${join(folder, "etcd")}`,
       `--listen-client-urls=${etcdUrl}`,
       `--advertise-client-urls=${etcdUrl}`,
@@ -150,8 +149,8 @@ async function startPeer(folder: string, more: readonly string[], address: strin
   );
   const apiserver = start(
     "kube-apiserver",
-    peer("kube-apiserver"),
     [
+      peer("kube-apiserver"),
       `--etcd-servers=${etcdUrl}`,
       `--bind-address=${address}`,
       `--secure-port=${port}`,

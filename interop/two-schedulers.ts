@@ -112,7 +112,7 @@ async function startOurs(name: string, { users }: ControlPlane, folder: string):
   const flags = [`--kubeconfig=${kubeconfig}`, `--scheduler-name=${name}`, releaseFlag];
   const words = [...process.execArgv, ...(await drayProgram(["scheduler", ...flags]))];
   const env = { ...environment, ...process.env };
-  return start(`dray scheduler ${name}`, process.execPath, words, join(folder, `${name}.log`), env);
+  return start(`dray scheduler ${name}`, [process.execPath, ...words], join(folder, `${name}.log`), env);
 }
 
 /** Nodes with their devices, and a template of a claim for one of them. */

@@ -28,10 +28,18 @@ async function get(client: Client, url: string): Promise<Any> {
   return JSON.parse(await client.text("GET", url));
 }
 
-async function create(client: Client, url: string, kind: string, name: string, more: object): Promise<Any> {
+async function create(
+  client: Client,
+  url: string,
+  kind: string,
+  {
+    name,
+    metadata = {},
+    ...rest
+  }: { readonly name: string; readonly metadata?: object; readonly spec?: unknown },
+): Promise<Any> {
   // Of `/api/v1/...` the version, of `/apis/GROUP/VERSION/...` both.
   const apiVersion = /^\/apis?\/((?:.*\.k8s\.io\/)?v\w+)/.exec(url)![1];
-  const { metadata = {}, ...rest } = more as { metadata?: object };
   const body = { apiVersion, kind, metadata: { name, ...metadata }, ...rest };
   return JSON.parse(await client.text("POST", `${url}?fieldValidation=Strict`, { body }));
 }
@@ -64,7 +72,7 @@ async function outcomeOf(client: Client, field: FieldPrediction): Promise<string
   const url = collections[field.kind];
   const name = `field-${fields.indexOf(field)}`;
   try {
-    const { spec } = await create(client, url, field.kind, name, { spec: field.spec });
+    const { spec } = await create(client, url, field.kind, { name, spec: field.spec });
     const found = valueAt(spec, field.path);
     if (found === undefined) return "dropped";
     // Defaults have been added.
@@ -85,7 +93,7 @@ async function outcomeOf(client: Client, field: FieldPrediction): Promise<string
 
 async function checkFields(client: Client, release: number, gates: "default" | "all"): Promise<void> {
   const metadata = { labels: { "resource.kubernetes.io/admin-access": "true" } };
-  await create(client, "/api/v1/namespaces", "Namespace", "fields", { metadata });
+  await create(client, "/api/v1/namespaces", "Namespace", { name: "fields", metadata });
   const [found, predicted]: Record<string, string>[] = [{}, {}];
   for (const field of fields) {
     found![field.name] = await outcomeOf(client, field);
@@ -96,21 +104,25 @@ async function checkFields(client: Client, release: number, gates: "default" | "
 
 /** Creates what the scenario needs but its pods; false: the server refuses it. */
 async function prepare(client: Client, id: string, scenario: Scenario): Promise<boolean> {
-  await create(client, "/api/v1/namespaces", "Namespace", id, {
+  await create(client, "/api/v1/namespaces", "Namespace", {
+    name: id,
     metadata: { labels: scenario.labels ?? {} },
   });
   const account = `/api/v1/namespaces/${id}/serviceaccounts/default`;
   await eventually(`namespace ${id} has its service account`, async () => get(client, account));
   const selectors = [{ cel: { expression: `device.driver == "${driverOf(id)}"` } }];
   const spec = { selectors, ...scenario.deviceClass };
-  await create(client, `${group}/deviceclasses`, "DeviceClass", id, { spec });
+  await create(client, `${group}/deviceclasses`, "DeviceClass", { name: id, spec });
   if (scenario.rule !== undefined) {
     const url = "/apis/resource.k8s.io/v1alpha3/devicetaintrules";
-    await create(client, url, "DeviceTaintRule", id, { spec: scenario.rule });
+    await create(client, url, "DeviceTaintRule", { name: id, spec: scenario.rule });
   }
   try {
     for (const [index, slice] of scenario.slices.entries())
-      await create(client, `${group}/resourceslices`, "ResourceSlice", `${id}-${index}`, { spec: slice });
+      await create(client, `${group}/resourceslices`, "ResourceSlice", {
+        name: `${id}-${index}`,
+        spec: slice,
+      });
     return true;
   } catch (error) {
     if (error instanceof StatusError && error.code === 422) return false;
@@ -133,7 +145,7 @@ async function createPod(
   } else {
     const devices = { requests: [{ name: "r", ...of.request }] };
     const url = `${group}/namespaces/${id}/resourceclaims`;
-    await create(client, url, "ResourceClaim", name, { spec: { devices } });
+    await create(client, url, "ResourceClaim", { name, spec: { devices } });
     const resourceClaims = [{ name: "claim", resourceClaimName: name }];
     spec = {
       ...base,
@@ -141,7 +153,7 @@ async function createPod(
       containers: [{ ...container, resources: { claims: [{ name: "claim" }] } }],
     };
   }
-  await create(client, `/api/v1/namespaces/${id}/pods`, "Pod", name, { spec });
+  await create(client, `/api/v1/namespaces/${id}/pods`, "Pod", { name, spec });
 }
 
 /** The devices of a pod that has a node; null if it waits; undefined if that is not decided. */

@@ -26,71 +26,73 @@ import {
 /** Updates, patches and applies. */
 export const changeBodies: Readonly<Record<string, () => Case>> = {
   "PUT of keys": () =>
-    change(maps, configMap({ data: wide(100) }), "PUT", configMap({ data: map(() => text) })),
+    change(maps, configMap({ data: wide(100) }), { method: "PUT" }, configMap({ data: map(() => text) })),
   "PUT of 1 MiB of keys on as many": () =>
     change(
       maps,
       configMap({ data: map(() => text, full) }),
-      "PUT",
+      { method: "PUT" },
       configMap({ data: map(() => "w", full) }),
     ),
   "JSON patch, operations": () =>
     change(
       maps,
       configMap({ data: wide(100) }),
-      "PATCH",
+      { method: "PATCH", type: jsonPatch },
       items((index) => ({ op: "add", path: `/data/n${index}`, value: "v" })),
-      jsonPatch,
     ),
   "JSON patch, 10,000 operations": () =>
     change(
       maps,
       configMap({ data: wide(100) }),
-      "PATCH",
+      { method: "PATCH", type: jsonPatch },
       items((index) => ({ op: "add", path: `/data/n${index}`, value: "v" })).slice(0, 9_999),
-      jsonPatch,
     ),
   "JSON patch, one large value": () =>
+    change(maps, configMap({ data: wide(100) }), { method: "PATCH", type: jsonPatch }, [
+      { op: "add", path: "/data", value: map(() => text) },
+    ]),
+  "merge patch, keys": () =>
+    change(maps, configMap({ data: wide(100) }), { method: "PATCH", type: merge }, { data: map(() => text) }),
+  "merge patch, nulls": () =>
+    change(maps, configMap({ data: wide(100) }), { method: "PATCH", type: merge }, { data: map(() => null) }),
+  "merge patch, one key of 1 MiB": () =>
+    change(
+      maps,
+      configMap({ data: map(() => text, full) }),
+      { method: "PATCH", type: merge },
+      { data: { k1: "w" } },
+    ),
+  "strategic patch, keys": () =>
     change(
       maps,
       configMap({ data: wide(100) }),
-      "PATCH",
-      [{ op: "add", path: "/data", value: map(() => text) }],
-      jsonPatch,
+      { method: "PATCH", type: strategic },
+      { data: map(() => text) },
     ),
-  "merge patch, keys": () =>
-    change(maps, configMap({ data: wide(100) }), "PATCH", { data: map(() => text) }, merge),
-  "merge patch, nulls": () =>
-    change(maps, configMap({ data: wide(100) }), "PATCH", { data: map(() => null) }, merge),
-  "merge patch, one key of 1 MiB": () =>
-    change(maps, configMap({ data: map(() => text, full) }), "PATCH", { data: { k1: "w" } }, merge),
-  "strategic patch, keys": () =>
-    change(maps, configMap({ data: wide(100) }), "PATCH", { data: map(() => text) }, strategic),
   "strategic patch, containers": () =>
     change(
       deployments,
       deployment([{ name: "c", image: "i" }]),
-      "PATCH",
+      { method: "PATCH", type: strategic },
       { spec: { template: { spec: { containers: items(container) } } } },
-      strategic,
     ),
   "strategic patch, deletions": () =>
     change(
       deployments,
       deployment([{ name: "c", image: "i" }]),
-      "PATCH",
+      { method: "PATCH", type: strategic },
       {
         spec: {
           template: { spec: { containers: items((index) => ({ $patch: "delete", name: `c${index}` })) } },
         },
       },
-      strategic,
     ),
   "strategic patch, variables in order": () =>
     change(
       deployments,
       deployment([{ name: "c", image: "i" }]),
-      "PATCH",
+      { method: "PATCH", type: strategic },
       {
         spec: {
           template: {
@@ -106,15 +108,13 @@ export const changeBodies: Readonly<Record<string, () => Case>> = {
           },
         },
       },
-      strategic,
     ),
   "strategic patch, finalizers": () =>
     change(
       maps,
       configMap({}),
-      "PATCH",
+      { method: "PATCH", type: strategic },
       { metadata: { finalizers: items((index) => `a/b${index}`) } },
-      strategic,
     ),
   "apply, keys": () => applied(maps, configMap({ data: map(() => text) })),
   "apply, 1 MiB of keys": () => applied(maps, configMap({ data: map(() => text, full) })),

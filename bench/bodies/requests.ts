@@ -65,10 +65,12 @@ export const create = (url: string, body: unknown, type = json, before: readonly
 export const change = (
   url: string,
   first: KubeObject,
-  method: string,
+  {
+    method,
+    type = json,
+    query = "",
+  }: { readonly method: string; readonly type?: string; readonly query?: string },
   body: unknown,
-  type = json,
-  query = "",
 ): Case => ({
   before: [send("POST", url, first)],
   sent: send(method, `${url}/o${query}`, body, type),

@@ -39,6 +39,13 @@ export interface RawAnswer {
   readonly body: Buffer;
 }
 
+interface RawRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  readonly body: Buffer | undefined;
+}
+
 /**
  * Sends requests byte for byte as they are written, over HTTP/1.1, with or without the administrator's
  * credentials.
@@ -67,10 +74,7 @@ export class Connection {
 
   /** `seconds`: a stream is read for so long at most. `anonymous`: no credentials but those in `headers`. */
   send(
-    method: string,
-    path: string,
-    headers: Readonly<Record<string, string | readonly string[]>>,
-    body: Buffer | undefined,
+    { method, path, headers, body }: RawRequest,
     options: { readonly anonymous: boolean; readonly seconds?: number },
   ): Promise<RawAnswer> {
     const credentials =

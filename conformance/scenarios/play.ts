@@ -105,10 +105,13 @@ class Player {
     if (step.user !== undefined && step.user !== "none")
       Object.assign(headers, this.#impersonation(step.user));
     for (const [name, value] of Object.entries(step.headers)) headers[name.toLowerCase()] = this.#fill(value);
-    const raw = await this.#connection.send(step.method, this.#fill(step.path), headers, body, {
-      anonymous: step.user === "none" || headers["authorization"] !== undefined,
-      ...(step.watchSeconds === undefined ? {} : { seconds: step.watchSeconds }),
-    });
+    const raw = await this.#connection.send(
+      { method: step.method, path: this.#fill(step.path), headers, body },
+      {
+        anonymous: step.user === "none" || headers["authorization"] !== undefined,
+        ...(step.watchSeconds === undefined ? {} : { seconds: step.watchSeconds }),
+      },
+    );
     return { ...raw, value: parseBody(raw, step.watchSeconds !== undefined && raw.status === 200) };
   }
 
@@ -232,10 +235,12 @@ class Player {
   async #remove(path: string, namespace: boolean): Promise<void> {
     const send = (method: string, body?: string, type = "application/json"): Promise<RawAnswer> =>
       this.#connection.send(
-        method,
-        method === "DELETE" ? `${path}?gracePeriodSeconds=0` : path,
-        { "content-type": type, accept: "application/json" },
-        body === undefined ? undefined : Buffer.from(body),
+        {
+          method,
+          path: method === "DELETE" ? `${path}?gracePeriodSeconds=0` : path,
+          headers: { "content-type": type, accept: "application/json" },
+          body: body === undefined ? undefined : Buffer.from(body),
+        },
         { anonymous: false },
       );
     const deleted = await send("DELETE");
@@ -249,10 +254,12 @@ class Player {
     const object = JSON.parse(left.body.toString()) as { spec: object };
     const body = JSON.stringify({ ...object, spec: { finalizers: [] } });
     await this.#connection.send(
-      "PUT",
-      `${path}/finalize`,
-      { "content-type": "application/json", accept: "application/json" },
-      Buffer.from(body),
+      {
+        method: "PUT",
+        path: `${path}/finalize`,
+        headers: { "content-type": "application/json", accept: "application/json" },
+        body: Buffer.from(body),
+      },
       { anonymous: false },
     );
   }

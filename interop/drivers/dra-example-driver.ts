@@ -100,8 +100,8 @@ async function runSpecs(
   print(`upstream's suite runs: ${log}`);
   const suite = start(
     "dra-example-driver's suite",
-    peer("dra-example-e2e"),
     [
+      peer("dra-example-e2e"),
       "-test.timeout=30m",
       "-ginkgo.no-color",
       "-ginkgo.v",

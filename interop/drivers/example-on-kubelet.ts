@@ -52,7 +52,7 @@ function startDriver({ name, enter }: RealNode, kubeconfig: string, log: string)
   const program = join(repository, "drivers/example/src/main.ts");
   const command = [...enter, process.execPath, ...process.execArgv, program];
   const env = { NODE_NAME: name, KUBECONFIG: kubeconfig, CDI_ROOT: "/var/run/cdi", NUM_DEVICES: "2" };
-  return start("the example driver", "nsenter", command, log, { ...process.env, ...env });
+  return start("the example driver", ["nsenter", ...command], log, { ...process.env, ...env });
 }
 
 async function use(client: Client, node: RealNode, run: () => Program): Promise<void> {

@@ -32,7 +32,7 @@ export const nvidiaDevicePlugin: DriverTrial = {
     const manifest = parse(readFileSync(peer("nvidia-device-plugin.yml"), "utf8")) as DaemonSet;
     const daemonSets = client.resource(DaemonSet);
     await daemonSets.create(manifest);
-    await nodeOffers(client, node.name, resource, count, count);
+    await nodeOffers(client, node.name, resource, { capacity: count, allocatable: count });
 
     const asking = (devices: number): Omit<Container, "name"> => ({
       command: ["sh", "-c", 'echo "$NVIDIA_VISIBLE_DEVICES"'],
@@ -47,7 +47,7 @@ export const nvidiaDevicePlugin: DriverTrial = {
 
     const [lost = ""] = machine.gpus;
     machine.xid(lost, fallenOff);
-    await nodeOffers(client, node.name, resource, count, count - 1);
+    await nodeOffers(client, node.name, resource, { capacity: count, allocatable: count - 1 });
     await runOnce(client, "others", asking(count - 1));
     const others = (await outputOf(client, "others")).trim().split(",");
     assert.deepEqual(
@@ -57,6 +57,6 @@ export const nvidiaDevicePlugin: DriverTrial = {
 
     const { namespace, name } = manifest.metadata;
     await daemonSets.delete({ namespace: namespace ?? "", name: name ?? "" });
-    await nodeOffers(client, node.name, resource, count, 0);
+    await nodeOffers(client, node.name, resource, { capacity: count, allocatable: 0 });
   },
 };

@@ -43,8 +43,7 @@ export async function nodeOffers(
   client: Client,
   name: string,
   resource: string,
-  capacity: number,
-  allocatable: number,
+  { capacity, allocatable }: { readonly capacity: number; readonly allocatable: number },
 ): Promise<void> {
   await eventually(`${allocatable} of ${capacity} ${resource}`, async () => {
     const { status } = await client.resource(Node).get({ name });

@@ -39,7 +39,7 @@ export const sampleDevicePlugin: DriverTrial = {
       volumeMounts,
     };
     await runOnce(client, "plugin", main, { volumes });
-    await nodeOffers(client, node.name, resource, 2, 2);
+    await nodeOffers(client, node.name, resource, { capacity: 2, allocatable: 2 });
     await runOnce(client, "one", asking(1, '[ "$CDI_DEVICE" = CDI-Dev-1 ]'));
     await outputOf(client, "one");
     const mounted = (path: string): string => `grep -q " ${path} " /proc/self/mountinfo`;
@@ -48,7 +48,7 @@ export const sampleDevicePlugin: DriverTrial = {
     await runOnce(client, "three", asking(3, "true"));
     assert.match(await unschedulable(client, "three"), new RegExp(`Insufficient ${resource}`));
     await deletePod(client, "plugin");
-    await nodeOffers(client, node.name, resource, 2, 0);
+    await nodeOffers(client, node.name, resource, { capacity: 2, allocatable: 0 });
     for (const file of files) rmSync(file, { force: true });
   },
 };

@@ -46,7 +46,7 @@ export async function withBoth<T>(options: BothOptions, compare: (admin: Client)
       ...(gates === "" ? [] : [`--feature-gates=${gates}`]),
       ...(versions === undefined ? [] : [`--runtime-config=${versions}`]),
     ];
-    const server = await startDray(folder, [], "127.0.0.1", flags);
+    const server = await startDray(folder, { flags });
     programs.push(...server.programs);
     const users = new Users(folder, server.url, server.authority);
     const admin = await connect(await users.kubeconfig("interop-admin", ["system:masters"]));
@@ -91,7 +91,7 @@ async function startTheirs(folder: string, kubeconfig: string, more: readonly st
     `--secure-port=${port}`,
     ...more,
   ];
-  return start("kube-scheduler", peer("kube-scheduler"), flags, join(folder, "kube-scheduler.log"));
+  return start("kube-scheduler", [peer("kube-scheduler"), ...flags], join(folder, "kube-scheduler.log"));
 }
 
 export interface Draft {

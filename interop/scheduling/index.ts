@@ -56,7 +56,7 @@ export async function compareScheduling(options: SchedulingOptions): Promise<num
   const folder = mkdtempSync(join(tmpdir(), "dray-scheduling-"));
   const programs: Program[] = [];
   try {
-    const server = await startDray(folder, [], "127.0.0.1", [gatesFlag]);
+    const server = await startDray(folder, { flags: [gatesFlag] });
     programs.push(...server.programs);
     const users = new Users(folder, server.url, server.authority);
     const admin = await connect(await users.kubeconfig("interop-admin", ["system:masters"]));
@@ -89,7 +89,7 @@ async function startScheduler(folder: string, kubeconfig: string, args: PluginAr
     // Scores of plugins are logged.
     "--v=10",
   ];
-  return start("kube-scheduler", peer("kube-scheduler"), flags, join(folder, "kube-scheduler.log"));
+  return start("kube-scheduler", [peer("kube-scheduler"), ...flags], join(folder, "kube-scheduler.log"));
 }
 
 interface ComparisonParts {

@@ -66,7 +66,7 @@ export async function startCluster(
   };
   try {
     registry = await serveImages(images.layout, gateway);
-    const server = await startServer(side, folder, [], [...gates, ...serverFlags], gateway);
+    const server = await startServer(side, folder, { flags: [...gates, ...serverFlags], address: gateway });
     programs.push(...server.programs);
     const users = new Users(folder, server.url, server.authority);
     const kubeconfig = await users.kubeconfig("interop-admin", ["system:masters"]);
@@ -108,7 +108,7 @@ async function startOurs({ folder, users, gates }: Started): Promise<Program[]> 
     const kubeconfig = await users.kubeconfig(`system:kube-${component}`);
     const flags = [`--kubeconfig=${kubeconfig}`, releaseFlag, ...gates];
     const words = [...process.execArgv, ...(await drayProgram([component, ...flags]))];
-    programs.push(start(component, process.execPath, words, join(folder, `${component}.log`)));
+    programs.push(start(component, [process.execPath, ...words], join(folder, `${component}.log`)));
   }
   return programs;
 }

@@ -25,7 +25,7 @@ export async function startDns({ folder, admin, kubeconfig, enter }: DnsOptions)
   }`;
   writeFileSync(file, `.:53 {\n  errors\n  ${kubernetes}\n}\n`);
   const command = [...enter, peer("coredns"), "-conf", file];
-  const program = start("coredns", "nsenter", command, join(folder, "coredns.log"));
+  const program = start("coredns", ["nsenter", ...command], join(folder, "coredns.log"));
   const port = (name: string, protocol: string) => ({ name, port: 53, protocol });
   const ports = [port("dns", "UDP"), port("dns-tcp", "TCP")];
   const metadata = { namespace: "kube-system", name: "kube-dns" };

@@ -38,7 +38,7 @@ export async function startDrayCluster(
   const up = await words("up", ...runtime, `--nodes=${nodes}`, releaseFlag, ...flags);
   const registry = await serveImages(images.layout, "127.0.0.1");
   writeFileSync(join(registries, "_default", "hosts.toml"), `[host.${JSON.stringify(registry.url)}]\n`);
-  const program = start("dray up", process.execPath, up, join(folder, "up.log"), env);
+  const program = start("dray up", [process.execPath, ...up], join(folder, "up.log"), env);
   const stop = async (): Promise<void> => {
     await program.stop();
     registry.close();

@@ -85,7 +85,10 @@ async function runWith(given: Gates, { only, keep, print }: SuiteOptions): Promi
     const images = packLayout(makeImages(join(folder, "images")).layout);
     const tokens = join(folder, "tokens.csv");
     writeFileSync(tokens, `${token},interop-admin,interop-admin,"system:masters"\n`, { mode: 0o600 });
-    const server = await startDray(folder, [], gateway, [`--token-auth-file=${tokens}`, ...gates]);
+    const server = await startDray(folder, {
+      flags: [`--token-auth-file=${tokens}`, ...gates],
+      address: gateway,
+    });
     programs.push(...server.programs);
     const users = new Users(folder, server.url, server.authority);
     const admin = await connect(await users.kubeconfig("interop-admin", ["system:masters"]));
@@ -94,7 +97,7 @@ async function runWith(given: Gates, { only, keep, print }: SuiteOptions): Promi
       const kubeconfig = await users.kubeconfig("system:kube-controller-manager");
       const controllers = ["controller-manager", `--kubeconfig=${kubeconfig}`, releaseFlag, ...gates];
       const arguments_ = [...process.execArgv, ...(await drayProgram(controllers))];
-      programs.push(start("controllers", process.execPath, arguments_, join(folder, "controllers.log")));
+      programs.push(start("controllers", [process.execPath, ...arguments_], join(folder, "controllers.log")));
       const enter = await startNode({ folder, users, images, ca: server.files.ca, gates }, programs);
       await eventually("the node is ready", async () => {
         for (const program of programs) assertRuns(program);
@@ -216,7 +219,7 @@ async function runSpecs({ only, folder, log, enter, server, gates }: Run): Promi
   ];
   const env = { ...process.env, PATH: `${join(folder, name, "bin")}:${process.env["PATH"]}` };
   const began = performance.now();
-  const suite = start("e2e_node.test", "nsenter", [...enter, peer("e2e_node.test"), ...flags], log, env);
+  const suite = start("e2e_node.test", ["nsenter", ...enter, peer("e2e_node.test"), ...flags], log, env);
   await suite.exited;
   const seconds = (performance.now() - began) / 1000;
   let text: string;

@@ -104,7 +104,7 @@ export async function startNode(cluster: Cluster, index: number): Promise<RealNo
     const env = { ...process.env, PATH: `${peersFolder()}:${process.env["PATH"]}` };
     const run = (program: string, command: readonly string[]): Program => {
       const log = join(folder, `${program}.log`);
-      const started = start(`${name}: ${program}`, "nsenter", [...enter, ...command], log, env);
+      const started = start(`${name}: ${program}`, ["nsenter", ...enter, ...command], log, env);
       programs.push(started);
       return started;
     };
@@ -155,8 +155,19 @@ export async function enterNode(
   writeFileSync(init, initScript(folder, name));
   const holder = start(
     `${name}: name spaces`,
-    "unshare",
-    ["-m", "-n", "-u", "-p", "-f", "--kill-child", "--mount-proc", "--propagation=private", "sh", init],
+    [
+      "unshare",
+      "-m",
+      "-n",
+      "-u",
+      "-p",
+      "-f",
+      "--kill-child",
+      "--mount-proc",
+      "--propagation=private",
+      "sh",
+      init,
+    ],
     join(folder, "init.log"),
   );
   programs.push(holder);

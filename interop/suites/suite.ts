@@ -172,7 +172,7 @@ async function runSpecs({ only, labels, nodes, jobs, folder, log, kubeconfig }: 
   const began = performance.now();
   // In a process name space of its own, so that the processes that run the specs end with it.
   const alone = ["-m", "-p", "-f", "--kill-child", "--mount-proc", peer("ginkgo")];
-  const ginkgo = start("ginkgo", "unshare", [...alone, ...flags], log);
+  const ginkgo = start("ginkgo", ["unshare", ...alone, ...flags], log);
   await ginkgo.exited;
   const seconds = (performance.now() - began) / 1000;
   const file = join(folder, report);

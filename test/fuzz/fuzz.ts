@@ -74,7 +74,7 @@ export async function fuzz(
     for (const each of answers) if (each.bytes > (largest?.bytes ?? 0)) largest = each;
   };
   for (let round = 0; Date.now() < until; ) {
-    round += await onOneServer(generator, corpus, seed + round, until, note);
+    round += await onOneServer(generator, corpus, { seed: seed + round, until }, note);
     if (base === undefined) base = usedHeap();
     else growth = await growthSince(base);
     if ((growth ?? 0) > maxGrowth)
@@ -102,8 +102,7 @@ async function growthSince(base: number): Promise<number> {
 async function onOneServer(
   generator: Generator,
   corpus: readonly Scenario[],
-  seed: number,
-  until: number,
+  { seed, until }: { readonly seed: number; readonly until: number },
   note: (answers: readonly Notable[]) => void,
 ): Promise<number> {
   const target = await Target.start();

@@ -18,8 +18,9 @@ const list = <T>(length: number, item: (index: number) => T): T[] =>
 const map = <T>(length: number, value: (index: number) => T, key = "k"): Record<string, T> =>
   Object.fromEntries(list(length, (index) => [`${key}${index}`, value(index)]));
 
-function send(method: string, url: string, body?: unknown, contentType = json, accept = json): Sent {
-  const headers = { accept, "user-agent": "fuzz/1" };
+const headers = { accept: json, "user-agent": "fuzz/1" };
+
+function send(method: string, url: string, body?: unknown, contentType = json): Sent {
   if (body === undefined) return { method, url, headers };
   const bytes = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
   return { method, url, headers: { ...headers, "content-type": contentType }, body: bytes };
@@ -56,7 +57,7 @@ const read = (url: string): Sent[] =>
     "application/yaml",
     "application/vnd.kubernetes.protobuf",
     "application/json;as=Table;v=v1;g=meta.k8s.io",
-  ].map((accept) => send("GET", url, undefined, json, accept));
+  ].map((accept) => ({ method: "GET", url, headers: { ...headers, accept } }));
 
 type Shape = (random: Random, size: number) => Sent[];
 
