@@ -8,3 +8,15 @@ export function withPath(what: string, cause: unknown): Error {
   if (code !== undefined) error.code = code;
   return error;
 }
+
+const problems: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file",
+  EISDIR: "must be a file, and is a folder",
+  EACCES: "cannot be read: permission denied",
+};
+
+/** Returns why a file could not be read, for a text that begins with its path: "there is no such file". */
+export function readProblem(cause: unknown): string {
+  const { code = "", message } = cause as NodeJS.ErrnoException;
+  return problems[code] ?? `cannot be read: ${message}`;
+}

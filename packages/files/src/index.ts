@@ -1,3 +1,4 @@
+export { readProblem } from "./error.ts";
 export { makeFolder, makeFolderSync } from "./folder.ts";
 export { NotRegularFileError, type ReadOptions, readRegularFile, readRegularFileSync } from "./read.ts";
 export {

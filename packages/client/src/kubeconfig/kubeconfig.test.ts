@@ -97,7 +97,7 @@ test("$KUBECONFIG is a list: the first definition wins, missing files are skippe
   const named = loadKubeconfig({ file: at("none"), env: { KUBECONFIG } });
   await assert.rejects(
     named,
-    (error: Error) => error.message.includes(at("none")) && /ENOENT/.test(error.message),
+    (error: Error) => error.message === `kubeconfig ${at("none")}: there is no such file`,
   );
 });
 

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, dirname, isAbsolute, join, resolve } from "node:path";
-import { writeFileAtomically } from "@dray/files";
+import { readProblem, writeFileAtomically } from "@dray/files";
 import { type Clock, systemClock } from "../base/clock.ts";
 import type { ConnectionOptions } from "../transport/connection-options.ts";
 import type { KubeconfigEntries } from "./edit-kubeconfig.ts";
@@ -206,7 +206,7 @@ async function readKubeconfig(name: string, required: boolean): Promise<Kubeconf
     text = await readFile(name, "utf8");
   } catch (error) {
     if (!required && (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new Error(`cannot read kubeconfig ${name}: ${(error as Error).message}`, { cause: error });
+    throw new Error(`kubeconfig ${name}: ${readProblem(error)}`, { cause: error });
   }
   try {
     const value: unknown = text.trimStart().startsWith("{")

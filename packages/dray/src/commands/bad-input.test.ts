@@ -74,8 +74,8 @@ const cases: [line: string, message: RegExp][] = [
     /^error: .*--tls-cert-file.*\$\/missing/,
   ],
   ...["scheduler", "controller-manager"].flatMap((command): [string, RegExp][] => [
-    [`${command} --kubeconfig $/missing`, /^error: cannot read kubeconfig \$\/missing: ENOENT/],
-    [`${command} --kubeconfig $/folder`, /^error: cannot read kubeconfig \$\/folder: EISDIR/],
+    [`${command} --kubeconfig $/missing`, /^error: kubeconfig \$\/missing: there is no such file$/],
+    [`${command} --kubeconfig $/folder`, /^error: kubeconfig \$\/folder: must be a file, and is a folder$/],
     [`${command} --kubeconfig $/file`, /^error: \$\/file: /],
   ]),
   ["scheduler --config $/missing", /^error: --config \$\/missing: there is no such file\n/],
@@ -100,7 +100,7 @@ const cases: [line: string, message: RegExp][] = [
   ["scheduler --port many", /^error: --port many: must be a whole number/],
   [
     "kubelet --node-name a --kubeconfig $/missing --root-dir $/root",
-    /^error: cannot read kubeconfig \$\/missing: ENOENT/,
+    /^error: kubeconfig \$\/missing: there is no such file$/,
   ],
   ["kubelet --node-name a --kubeconfig $/file --root-dir $/root", /^error: \$\/file: /],
   [
@@ -110,7 +110,7 @@ const cases: [line: string, message: RegExp][] = [
   ["plan -f $/missing", /^error: \$\/missing: there is no such file or directory/],
   ["plan -f $/folder", /^error: \$\/folder: the directory has no files that end in \.yaml/],
   ["plan -f $/file", /^error: \$\/file:1, document 1: must be a Kubernetes object/],
-  ["plan --kubeconfig $/missing", /^error: cannot read kubeconfig \$\/missing: ENOENT/],
+  ["plan --kubeconfig $/missing", /^error: kubeconfig \$\/missing: there is no such file$/],
   ["cel eval true -f $/missing", /^error: \$\/missing: there is no such file or directory/],
   ["cel check device.frob", /^error: .*undefined field 'frob'/],
   ["driver example", /NODE_NAME or --node-name must be the name of the node/],
