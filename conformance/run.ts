@@ -55,8 +55,13 @@ function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
+const usage =
+  "npm run conformance -- [FILE|FOLDER...]   replays recorded cases; without names the project's own";
+
 try {
-  process.exitCode = await main(process.argv.slice(2));
+  const args = process.argv.slice(2);
+  if (args.includes("--help")) print(usage);
+  else process.exitCode = await main(args);
 } catch (error) {
   process.stderr.write(`conformance: ${error instanceof Error ? error.message : error}\n`);
   process.exitCode = 2;

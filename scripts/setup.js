@@ -25,8 +25,8 @@ export function setup() {
 }
 
 /**
- * `npm run` has put our own tools first on the PATH, among them the Node that npm is about to replace: on
- * that npm would leave it out, as nobody has an older one.
+ * Without our own tools on the PATH, where `npm run` has put them first: npm would run on the Node 24 that
+ * it is about to replace, and leave that one out, since `runtime/package.json` is for older ones.
  */
 function environment() {
   const path = (process.env.PATH ?? "").split(delimiter);

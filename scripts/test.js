@@ -1,5 +1,5 @@
-// `npm test [FILE...]`: sets up, then runs all tests (or those named) on Node 24. Runs on Node >= 20.
-import { readdirSync } from "node:fs";
+// `npm test [FILE|FOLDER...]`: sets up, then runs all tests (or those named) on Node 24. Runs on Node >= 20.
+import { readdirSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { prepare } from "./clone.js";
@@ -17,19 +17,24 @@ function testFiles(folder) {
   });
 }
 
+const all = ["packages", "drivers", "bench", "interop", "scripts", "test"].map((name) =>
+  join(repository, name),
+);
 const named = process.argv.slice(2);
-const files =
-  named.length > 0
-    ? named
-    : ["packages", "drivers", "bench", "interop", "scripts", "test"].flatMap((f) =>
-        testFiles(join(repository, f)),
-      );
+const missing = named.find((path) => statSync(path, { throwIfNoEntry: false }) === undefined);
+if (missing !== undefined) {
+  console.error(`${missing}: there is no such file or folder`);
+  process.exit(2);
+}
+const files = (named.length > 0 ? named : all).flatMap((path) =>
+  statSync(path).isDirectory() ? testFiles(path) : [path],
+);
 const reporters = ["spec", join(repository, "scripts", "reporter.js")].flatMap((reporter) => [
   `--test-reporter=${reporter}`,
   "--test-reporter-destination=stdout",
 ]);
 // A test that hangs is one that failed, and says so.
 const limits = ["--test-timeout=300000", "--import", join(repository, "scripts", "test-process.js")];
-// Most files wait for processes most of their time; Node would leave one core idle.
-const concurrency = `--test-concurrency=${availableParallelism()}`;
+// Many files wait for processes most of their time: one file for each core leaves cores idle.
+const concurrency = `--test-concurrency=${availableParallelism() + 1}`;
 run([...limits, "--test", concurrency, ...reporters, ...files]);
