@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Outcome } from "./play.ts";
+import { release } from "./release.ts";
 
 const sources = join(import.meta.dirname, "clients");
 const programs = ["client-go", "controller-runtime"] as const;
@@ -44,7 +45,7 @@ export async function runClients(
   for (const program of programs) {
     const child = spawn(join(folder, program), [], {
       stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, KUBECONFIG: kubeconfig },
+      env: { ...process.env, KUBECONFIG: kubeconfig, KUBERNETES_RELEASE: release },
     });
     let trouble = "";
     child.stderr.on("data", (chunk: Buffer) => {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -52,6 +53,7 @@ func forward(ctx context.Context, config *rest.Config, namespace string) error {
 	if err != nil {
 		return err
 	}
+	program = filepath.Join(programFolder, filepath.Base(program))
 	ownAddress := &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "status.podIP"}}
 	listens := &corev1.Probe{PeriodSeconds: 1, ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.Parse(servedPort)}}}
 	site := corev1.Container{Command: []string{program, "serve"}, ReadinessProbe: listens, Env: []corev1.EnvVar{{Name: "POD_IP", ValueFrom: ownAddress}}}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -34,8 +35,8 @@ func discover(_ context.Context, config *rest.Config, _ string) error {
 	if err != nil {
 		return err
 	}
-	if version.Major != "1" || version.Minor != "36" {
-		return fmt.Errorf("the server says that it is %s", version)
+	if release := os.Getenv("KUBERNETES_RELEASE"); version.Major+"."+version.Minor != release {
+		return fmt.Errorf("the server says that it is %s, not %s", version, release)
 	}
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(client))
 	for kind, resource := range map[schema.GroupKind]string{

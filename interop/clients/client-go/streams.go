@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"dray.test/interop/clients/steps"
@@ -65,13 +67,24 @@ func withFallback(config *rest.Config, url *url.URL, protocol string) (remotecom
 	return remotecommand.NewFallbackExecutor(first, second, needsFallback)
 }
 
+// programFolder is where containers see the folder of this program.
+const programFolder = "/interop"
+
 // runContainer starts a pod with one container on the agent's node, and waits until it is ready.
 func runContainer(ctx context.Context, client kubernetes.Interface, namespace, name string, container corev1.Container) error {
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
 	grace := int64(1)
 	container.Name, container.Image = "main", "interop"
+	// Pods have users of their own, to whom the cache folder of this user is closed.
+	container.VolumeMounts = []corev1.VolumeMount{{Name: "program", MountPath: programFolder, ReadOnly: true}}
+	folder := corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: filepath.Dir(program)}}
 	pods := client.CoreV1().Pods(namespace)
-	_, err := pods.Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{
+	_, err = pods.Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{
 		Containers:                    []corev1.Container{container},
+		Volumes:                       []corev1.Volume{{Name: "program", VolumeSource: folder}},
 		NodeSelector:                  map[string]string{corev1.LabelHostname: agent},
 		Tolerations:                   []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
 		RestartPolicy:                 corev1.RestartPolicyNever,
