@@ -1,8 +1,8 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock, Log } from "@dray/client";
+import { removeTree } from "../base/mounts.ts";
 import type { NodePaths } from "../base/paths.ts";
-import { removeTree } from "../base/unmount.ts";
 
 export interface OrphanSweepOptions {
   readonly paths: NodePaths;

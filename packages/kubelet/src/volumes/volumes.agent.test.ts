@@ -15,7 +15,7 @@ import {
 import { fastClock } from "@dray/testing/clock";
 import { eventuallyPasses } from "@dray/testing/eventually";
 import { temporaryFolder } from "@dray/testing/folder";
-import { isMountPoint } from "../base/unmount.ts";
+import { isMountPoint } from "../base/mounts.ts";
 import { podBecomes, podOn, type TestCluster, testCluster } from "../testing/cluster.ts";
 import { giveToGroup } from "./fs-group.ts";
 

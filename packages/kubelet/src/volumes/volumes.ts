@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Pod, Volume } from "@dray/api/core/v1";
-import { removeTree, unmountBelow } from "../base/unmount.ts";
+import { removeTree, unmountBelow } from "../base/mounts.ts";
 import type { MountedVolume } from "../types/mounted-volume.ts";
 import { fsGroupOf, giveToGroup } from "./fs-group.ts";
 import type { LastSetUp, SetUpVolume, VolumeHost, VolumePlugin, VolumeWarning } from "./plugin.ts";

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { release } from "node:os";
 import { join } from "node:path";
-import { removeTree } from "../../base/unmount.ts";
+import { removeTree } from "../../base/mounts.ts";
 import { RuntimeError } from "../error.ts";
 import { toolEnvironment } from "../host/environment.ts";
 import type { JoiningCommand } from "../host/join.ts";

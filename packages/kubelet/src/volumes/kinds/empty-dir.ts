@@ -3,7 +3,7 @@ import { Quantity } from "@dray/api";
 import type { EmptyDirVolumeSource, Pod } from "@dray/api/core/v1";
 import { podLimits } from "@dray/api/pod";
 import { makeFolderSync } from "@dray/files";
-import { isMountPoint, mountTmpfs } from "../../base/unmount.ts";
+import { isMountPoint, mountTmpfs } from "../../base/mounts.ts";
 import type { VolumeHost, VolumePlugin } from "../plugin.ts";
 
 export const emptyDir: VolumePlugin<"emptyDir"> = {
