@@ -20,7 +20,7 @@ function outcome(expression: string): { readonly result: boolean | string; reado
 
 /**
  * Defines one test for each expression. Outcomes and costs are those of k8s.io/dynamic-resource-allocation
- * 0.37.2.
+ * 0.37.2, except for functions that upstream lacks.
  */
 export function testOutcomes(outcomes: readonly Outcome[]): void {
   for (const [expression, expected, expectedCost] of outcomes) {
