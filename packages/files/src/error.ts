@@ -15,7 +15,7 @@ const problems: Readonly<Record<string, string>> = {
   EACCES: "cannot be read: permission denied",
 };
 
-/** Returns why a file could not be read, for a text that begins with its path: "there is no such file". */
+/** Returns the reason of a failed read, for a text that begins with its path: "there is no such file". */
 export function readProblem(cause: unknown): string {
   const { code = "", message } = cause as NodeJS.ErrnoException;
   return problems[code] ?? `cannot be read: ${message}`;

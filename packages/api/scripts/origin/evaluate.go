@@ -2,9 +2,7 @@ package main
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -67,29 +65,15 @@ func evaluatedPackage(path string) *evaluated {
 		}
 	}
 	made := &evaluated{imports: map[string]string{}, functions: map[string]*ast.FuncDecl{}, values: map[string]ast.Expr{}}
-	isSource := func(info fs.FileInfo) bool { return !strings.HasSuffix(info.Name(), "_test.go") }
-	parsed, err := parser.ParseDir(token.NewFileSet(), dir, isSource, 0)
-	if err != nil {
-		fail("%v", err)
-	}
-	for _, pkg := range parsed {
-		for _, file := range pkg.Files {
-			made.add(file)
-		}
+	for _, file := range sourceFiles(dir, func(string) bool { return true }) {
+		made.add(file)
 	}
 	evaluatedPackages[path] = made
 	return made
 }
 
 func (p *evaluated) add(file *ast.File) {
-	for _, each := range file.Imports {
-		path, _ := strconv.Unquote(each.Path.Value)
-		name := path[strings.LastIndex(path, "/")+1:]
-		if each.Name != nil {
-			name = each.Name.Name
-		}
-		p.imports[name] = path
-	}
+	addImports(p.imports, file)
 	for _, decl := range file.Decls {
 		switch decl := decl.(type) {
 		case *ast.FuncDecl:

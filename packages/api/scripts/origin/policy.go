@@ -89,33 +89,26 @@ func (p *policy) collect(upstream *evaluated) {
 		},
 	}
 	for _, each := range upstream.call("ClusterRoles").([]any) {
-		p.addClusterRole(each)
+		p.clusterRoles = p.appendGated(p.clusterRoles, each, p.role)
 	}
 	upstream.call("buildControllerRoles")
 	for _, each := range upstream.call("ClusterRoleBindings").([]any) {
-		value, gate, ok := p.inForce(each)
-		if !ok {
-			continue
-		}
-		made := p.binding(value.(object), "")
-		if gate != "" {
-			made.set("gate", gate)
-		}
-		p.bindings = append(p.bindings, made)
+		p.bindings = p.appendGated(p.bindings, each, p.binding)
 	}
 	upstream.call("init")
 }
 
-func (p *policy) addClusterRole(element any) {
+// appendGated appends what `form` gives for an element of the cluster, with its gate, unless that is never on.
+func (p *policy) appendGated(list []object, element any, form func(value object, namespace string) object) []object {
 	value, gate, ok := p.inForce(element)
 	if !ok {
-		return
+		return list
 	}
-	made := p.role(value.(object), "")
+	made := form(value.(object), "")
 	if gate != "" {
 		made.set("gate", gate)
 	}
-	p.clusterRoles = append(p.clusterRoles, made)
+	return append(list, made)
 }
 
 // addController has the parameters of addControllerRole. The gates around the call are those of each rule.

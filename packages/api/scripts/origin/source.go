@@ -45,32 +45,47 @@ func load(group, version, release string) *goPackage {
 
 func parse(dir, group, version string) *goPackage {
 	made := &goPackage{group, version, map[string]*goType{}, map[string][]string{}, map[string]string{}, map[string]string{}}
-	files := token.NewFileSet()
-	isSource := func(info fs.FileInfo) bool {
-		return !strings.HasSuffix(info.Name(), "_test.go") && !strings.HasPrefix(info.Name(), "generated.") &&
-			!strings.HasPrefix(info.Name(), "zz_generated.")
+	isWritten := func(name string) bool {
+		return !strings.HasPrefix(name, "generated.") && !strings.HasPrefix(name, "zz_generated.")
 	}
-	parsed, err := parser.ParseDir(files, dir, isSource, parser.ParseComments)
-	if err != nil {
-		fail("%v", err)
-	}
-	for _, pkg := range parsed {
-		for _, file := range pkg.Files {
-			made.add(file)
-		}
+	for _, file := range sourceFiles(dir, isWritten) {
+		made.add(file)
 	}
 	return made
 }
 
-func (p *goPackage) add(file *ast.File) {
+// sourceFiles parses the files of a folder whose names pass, without tests.
+func sourceFiles(dir string, passes func(name string) bool) []*ast.File {
+	isSource := func(info fs.FileInfo) bool {
+		return !strings.HasSuffix(info.Name(), "_test.go") && passes(info.Name())
+	}
+	parsed, err := parser.ParseDir(token.NewFileSet(), dir, isSource, parser.ParseComments)
+	if err != nil {
+		fail("%v", err)
+	}
+	var files []*ast.File
+	for _, pkg := range parsed {
+		for _, file := range pkg.Files {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+// addImports adds the paths of a file's imports by the names that the file uses.
+func addImports(imports map[string]string, file *ast.File) {
 	for _, each := range file.Imports {
 		path, _ := strconv.Unquote(each.Path.Value)
 		name := path[strings.LastIndex(path, "/")+1:]
 		if each.Name != nil {
 			name = each.Name.Name
 		}
-		p.imports[name] = path
+		imports[name] = path
 	}
+}
+
+func (p *goPackage) add(file *ast.File) {
+	addImports(p.imports, file)
 	for _, decl := range file.Decls {
 		general, ok := decl.(*ast.GenDecl)
 		if !ok {

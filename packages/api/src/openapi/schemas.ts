@@ -49,7 +49,7 @@ export interface CustomSchema {
   /** The name of the schema, from the reversed group: `com.example.v1.Widget`. */
   readonly name: string;
   readonly listKind: string;
-  /** As its definition has it, without the fields of every object; undefined: any object. */
+  /** Schema of the definition without the fields that all objects have; undefined: any object. */
   readonly schema: JSONObject | undefined;
   /** Paths of the fields that field selectors may name: `spec.size`. */
   readonly selectableFields: readonly string[];

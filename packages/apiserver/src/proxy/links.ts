@@ -17,7 +17,7 @@ export interface ProxyLocation {
  * Upstream: k8s.io/apimachinery, pkg/util/proxy/transport.go, rewriteURL
  */
 export function rewriteLink(link: string, { prefix, backend, requestHost }: ProxyLocation): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: Go's url.Parse refuses them.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: Go's url.Parse rejects them.
   if (/[\0-\x1f\x7f]/.test(link)) return link;
   const parts = /^(?:([a-z][a-z\d+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(.*)$/i.exec(link);
   if (parts === null) return link;

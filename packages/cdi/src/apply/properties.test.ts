@@ -21,7 +21,7 @@ const lookUp = () => host;
 
 /** Applies the table of the specification row by row to a configuration, in place. */
 function applyModel(original: OciConfig, one: ContainerEdits): unknown {
-  // biome-ignore lint/suspicious/noExplicitAny: a model that says no more than the rules
+  // biome-ignore lint/suspicious/noExplicitAny: the model adds fields by name, of any type.
   const config: any = structuredClone(original);
   const into = (...names: string[]) => {
     let at = config;

@@ -25,9 +25,9 @@ export function checkUrl(errors: FieldErrors, url: string): void {
   if (query) errors.invalid(query, "query parameters are not permitted in the URL");
 }
 
-/** Why Go cannot read it as a URL. */
+/** Returns the error of Go's url.Parse; undefined for a valid URL. */
 function urlProblem(url: string): string | undefined {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what a URL must not have.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: Go's url.Parse rejects them.
   if (/[\u0000-\u001f\u007f]/.test(url)) return "net/url: invalid control character in URL";
   if (url.startsWith(":")) return "missing protocol scheme";
   const { scheme, authority } = urlForm.exec(url)?.groups ?? {};

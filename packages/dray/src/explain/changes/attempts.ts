@@ -1,5 +1,6 @@
 import type { KubeObject } from "@dray/api";
 import type { Change, ChangeKind } from "../data.ts";
+
 /** A change of one object that may help. */
 export interface Candidate extends Omit<Change, "node"> {
   readonly object: KubeObject;
