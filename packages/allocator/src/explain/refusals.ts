@@ -61,7 +61,7 @@ export function staticRefusal(
       ? {
           check: "in-use" as const,
           cause: `allocated to claim ${record.state.holder}`,
-          // Its owner.
+          // A device that is in use has a holder.
           holder: record.state.holder!,
         }
       : undefined;

@@ -116,7 +116,7 @@ export class SharedCounters {
     const amounts: bigint[] = [];
     for (const { counterSet, counters: consumed } of device.consumesCounters ?? []) {
       for (const [counter, { value }] of Object.entries(consumed ?? {})) {
-        // `of` has rejected a device that consumes others.
+        // `of` rejects a device that consumes counters of no set.
         counters.push(this.#indexes.get(`${counterSet}/${counter}`)!);
         amounts.push(Quantity.parse(value).nanoValue());
       }

@@ -225,7 +225,7 @@ export class AllocatingState {
     }
     const demand = this.#problem.demand(option, position);
     if (demand.type !== "consumes") return;
-    // `#addShare` has set the same amounts.
+    // `#addShare` has added the same keys.
     for (const { key, amount } of demand.parts) shares.amounts.set(key, shares.amounts.get(key)! - amount);
   }
 
@@ -306,7 +306,7 @@ export class AllocatingState {
 
   /** Undoes the last `#joinGroups`. */
   #leaveGroups(): void {
-    // It has pushed the groups before it.
+    // Each `#joinGroups` pushes one list.
     for (const { counters, set, open } of this.#groupsBefore.pop()!.toReversed()) {
       if (open === undefined) counters.groups.delete(set);
       else counters.groups.set(set, open);

@@ -75,7 +75,7 @@ export class CustomResources {
   }
 
   get #served(): ServedResource {
-    // `start` does nothing else if definitions are not served.
+    // `start` returns at once if definitions are not served.
     return this.#definitionResource!;
   }
 

@@ -75,7 +75,10 @@ function optionsOf(eviction: Wire<Eviction>): EvictionOptions {
     return {
       dryRun: (dryRun ?? []).length > 0,
       problem,
-      preconditions: { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) },
+      preconditions: {
+        ...(uid == null ? {} : { uid }),
+        ...(resourceVersion == null ? {} : { resourceVersion }),
+      },
     };
   }
 }

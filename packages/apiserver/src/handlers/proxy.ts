@@ -63,7 +63,7 @@ function reference({ info, served }: Context): Reference {
     const what = served.resource.slice(0, -1);
     throw StatusError.of("BadRequest", `invalid ${what} request ${quoted(info.name)}`);
   }
-  return { scheme: scheme, name, port: port };
+  return { scheme, name, port };
 }
 
 const targets: Readonly<

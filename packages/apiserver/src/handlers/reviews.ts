@@ -98,7 +98,7 @@ async function bindByBody(context: Context): Promise<ApiResponse> {
   const binding = await readObject(context, Binding, options.fieldValidation);
   const { name } = binding.metadata;
   if (!name) throw StatusError.of("BadRequest", "Name parameter required.");
-  // Bindings are served in the same version.
+  // Pods are served wherever Bindings are.
   const pods = context.resources.get("/v1/pods")!;
   const info = {
     ...context.info,

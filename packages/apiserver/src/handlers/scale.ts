@@ -109,7 +109,7 @@ function scaleOf({ served }: Context, object: KubeObject): Scale {
     apiVersion: "autoscaling/v1",
     metadata: {
       name,
-      // Only custom resources of the whole cluster have none, and Scale has no type for these.
+      // Cluster-scoped custom resources have no namespace, which the type of Scale requires.
       namespace: namespace!,
       uid,
       resourceVersion,
