@@ -22,9 +22,10 @@ const nodeCheck = "node-version.js";
 
 const runsOnNode20 = ({ engines }) => engines.node === ">=20";
 
-export async function buildAll() {
+/** Builds the packages with these names, which must include every package that one of them depends on. */
+export async function build(names) {
   const digests = new Map();
-  for (const each of packages()) {
+  for (const each of packages().filter(({ manifest }) => names.includes(manifest.name))) {
     const { folder, manifest, dependencies } = each;
     const digest = digestOf(
       each,
@@ -173,5 +174,5 @@ export {};
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   setup();
-  await buildAll();
+  await build(packages().map(({ manifest }) => manifest.name));
 }
