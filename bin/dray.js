@@ -1,3 +1,3 @@
 #!/usr/bin/env node
-// So that `npx dray` runs in a clone before anything is installed.
+// So that it runs in a clone before anything is installed.
 import "../packages/dray/bin/dray.js";

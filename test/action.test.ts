@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { test } from "node:test";
 import { parse } from "yaml";
-import { drayArguments, repository } from "./harness.ts";
+import { repository } from "./harness.ts";
 
 interface Action {
   readonly inputs: Readonly<Record<string, { readonly description: string; readonly default: string }>>;
@@ -30,24 +30,26 @@ test("the GitHub Action starts a cluster and hands on its kubeconfig", () => {
   const input = (name: string): string => given[name] ?? action.inputs[name]!.default;
   const inputs = Object.entries(step.env).map(([name, value]) => [
     name,
-    value.replace(/^\$\{\{ inputs\.([\w-]+) \}\}$/, (_, of: string) => input(of)),
+    value
+      .replace(/^\$\{\{ github\.action_path \}\}$/, repository)
+      .replace(/^\$\{\{ inputs\.([\w-]+) \}\}$/, (_, of: string) => input(of)),
   ]);
-  // `npx --yes dray@VERSION` is this clone.
-  writeFileSync(
-    join(folder, "npx"),
-    `#!/bin/sh\n[ "$1 $2" = "--yes dray@latest" ] || exit 9\nshift 2\nexec ${[process.execPath, ...drayArguments].join(" ")} "$@"\n`,
-  );
-  chmodSync(join(folder, "npx"), 0o755);
-  const [variables, outputs] = ["env", "output"].map((name) => join(folder, name)) as [string, string];
+  const [variables, outputs, path] = ["env", "output", "path"].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
   const env = {
-    PATH: [folder, process.env["PATH"]].join(delimiter),
+    PATH: process.env["PATH"],
     HOME: folder,
     GITHUB_ENV: variables,
     GITHUB_OUTPUT: outputs,
+    GITHUB_PATH: path,
     ...(Object.fromEntries(inputs) as Record<string, string>),
   };
+  // As a later step runs it.
   const dray = (...args: string[]) =>
-    spawnSync("npx", ["--yes", "dray@latest", ...args], { env, encoding: "utf8" });
+    spawnSync(join(readFileSync(path, "utf8").trim(), "dray"), args, { env, encoding: "utf8" });
   try {
     const ran = spawnSync("bash", ["--noprofile", "--norc", "-eo", "pipefail", "-c", step.run], {
       env,

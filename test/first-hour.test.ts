@@ -1,15 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -18,82 +9,43 @@ import { type PageRun, runPage } from "./docs/run-page.ts";
 import { processesOf, repository, withoutKubectl } from "./harness.ts";
 
 /**
- * The first hour of a newcomer, who has no clone: installs Dray from its tarballs, and does what README and
- * docs say, word for word. `npm install` of our packages takes the tarballs, and `npx dray` is what they have
- * installed.
+ * The first hour of a newcomer with a clone: does what README and docs say, word for word. In the folder of
+ * each page stands all that a clone has, by links.
  */
 const folder = mkdtempSync(join(tmpdir(), "dray-first-hour-"));
-const [tarballs, installed, programs, home] = ["tarballs", "installed", "bin", "home"].map((name) =>
-  join(folder, name),
-) as [string, string, string, string];
+const home = join(folder, "home");
 
 const env: NodeJS.ProcessEnv = {
   ...Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(npm_|DRAY_|KUBECONFIG|NODE_OPTIONS)/.test(name)),
+    Object.entries(process.env).filter(
+      ([name]) => !/^(npm_|DRAY_|KUBECONFIG|NODE_OPTIONS|INIT_CWD)/.test(name),
+    ),
   ),
   HOME: home,
   XDG_CACHE_HOME: join(home, ".cache"),
   XDG_DATA_HOME: join(home, ".local/share"),
-  PATH: [programs, dirname(process.execPath), process.env["PATH"]].join(delimiter),
+  PATH: [join(repository, "bin"), dirname(process.execPath), process.env["PATH"]].join(delimiter),
 };
 
-/** The path of a program, whatever stands in front of it here. */
-function real(name: string): string {
-  return execFileSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" }).trim();
-}
-
-function program(name: string, script: string): void {
-  writeFileSync(join(programs, name), `#!/bin/sh\n${script}\n`);
-  chmodSync(join(programs, name), 0o755);
-}
-
-before(() => {
-  for (const path of [tarballs, installed, programs, home]) mkdirSync(path);
-  const packed = spawnSync(process.execPath, [join(repository, "scripts", "pack.js"), tarballs], {
-    encoding: "utf8",
-  });
-  assert.equal(packed.status, 0, packed.stderr);
-  const [npm, npx] = [real("npm"), real("npx")];
-  const libraries = readdirSync(tarballs)
-    .filter((name) => /^dray-[a-z]+-?[a-z]*-\d.*\.tgz$/.test(name))
-    .map((name) => `'${join(tarballs, name)}'`);
-  // Each of our packages is installed together with its dependencies: no registry has them yet.
-  program(
-    "npm",
-    `case "$*" in *@dray/*) exec '${npm}' install --no-audit --no-fund ${libraries.join(" ")} ;; *) exec '${npm}' "$@" ;; esac`,
-  );
-  program(
-    "npx",
-    `if [ "$1" = dray ]; then shift; exec '${join(installed, "node_modules/.bin/dray")}' "$@"; fi; exec '${npx}' "$@"`,
-  );
-  program("dray", 'exec npx dray "$@"');
-  const cli = readdirSync(tarballs).find((name) => /^dray-\d/.test(name));
-  assert.ok(cli, "there is no tarball of dray");
-  writeFileSync(join(installed, "package.json"), '{ "private": true }');
-  execFileSync(npm, ["install", "--no-audit", "--no-fund", join(tarballs, cli)], {
-    cwd: installed,
-    env,
-    stdio: "pipe",
-  });
-  symlinkSync(join(repository, "examples"), join(folder, "examples"));
-});
+before(() => mkdirSync(home));
 
 after(() => {
   assert.deepEqual(processesOf(folder), [], "nothing runs any more");
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Does what a page says, in a folder of its own beside the examples. */
+/** Does what a page says in a clone, beside which it may make folders. */
 async function follow(page: string): Promise<PageRun> {
-  const place = join(folder, page.replaceAll(/\W/g, "-"));
-  mkdirSync(place);
-  symlinkSync(join(repository, "examples"), join(place, "examples"));
+  const clone = join(folder, page.replaceAll(/\W/g, "-"), "dray");
+  mkdirSync(clone, { recursive: true });
+  for (const name of ["bin", "examples", "package.json", "scripts"])
+    symlinkSync(join(repository, name), join(clone, name));
   try {
-    return await runPage(join(repository, page), place, env);
+    return await runPage(join(repository, page), clone, env);
   } finally {
     // A page that failed half-way has left its cluster.
     for (const name of ["dray", "my-test"])
-      spawnSync(join(programs, "npx"), ["dray", "down", "--name", name, "--delete-data"], { env });
+      spawnSync(join(repository, "bin", "dray"), ["down", "--name", name, "--delete-data"], { env });
   }
 }
 
@@ -134,6 +86,24 @@ describe("the first hour", () => {
       for (const { note, line } of blocksOf(join(repository, "docs", name)))
         if (note?.startsWith("not executed"))
           assert.match(note, /^not executed: [a-z].{10,}$/, `${name}:${line}: give a reason`);
+  });
+
+  test("nothing sends people to names on npm that anybody could take", () => {
+    const files = execFileSync("git", ["grep", "-IlE", "npx|npm (install|i|exec|x) "], {
+      cwd: repository,
+      encoding: "utf8",
+    });
+    const ours = /\b(npx( --?[\w-]+)*|npm (install|i|exec|x)( --?[\w-]+)*) "?(dray|@dray\/)/;
+    const found = files
+      .trim()
+      .split("\n")
+      .filter((file) => !/\.test\.ts$|^packages\/dray\/src\/options\/target\.ts$/.test(file))
+      .flatMap((file) =>
+        readFileSync(join(repository, file), "utf8")
+          .split("\n")
+          .flatMap((line, at) => (ours.test(line) ? [`${file}:${at + 1}: ${line}`] : [])),
+      );
+    assert.deepEqual(found, []);
   });
 
   test("links between pages lead to existing files", () => {

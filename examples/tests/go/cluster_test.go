@@ -22,11 +22,11 @@ const name = "go-test"
 
 var client kubernetes.Interface
 
-// dray runs the command line: what DRAY names, by default npx dray.
+// dray runs the command line: what DRAY names, by default dray on the PATH.
 func dray(arguments ...string) (string, error) {
 	words := strings.Fields(os.Getenv("DRAY"))
 	if len(words) == 0 {
-		words = []string{"npx", "dray"}
+		words = []string{"dray"}
 	}
 	command := exec.Command(words[0], append(words[1:], arguments...)...)
 	command.Stderr = os.Stderr

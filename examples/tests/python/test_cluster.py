@@ -12,8 +12,8 @@ NAME = "python-test"
 
 
 def dray(*arguments: str) -> str:
-    """Runs the command line: what DRAY names, by default npx dray."""
-    command = shlex.split(os.environ.get("DRAY", "npx dray"))
+    """Runs the command line: what DRAY names, by default dray on the PATH."""
+    command = shlex.split(os.environ.get("DRAY", "dray"))
     run = subprocess.run([*command, *arguments], check=True, stdout=subprocess.PIPE, text=True)
     return run.stdout.strip()
 

@@ -49,7 +49,7 @@ export async function demo(options: { pause?: boolean }): Promise<void> {
   if (interruption.signal.aborted) process.exitCode = 130;
   else
     say(
-      `\nThat was the tutorial in ${((performance.now() - started) / 1000).toFixed(1)} s. \`npx dray up\` starts a cluster that stays.\n`,
+      `\nThat was the tutorial in ${((performance.now() - started) / 1000).toFixed(1)} s. \`dray up\` starts a cluster that stays.\n`,
     );
 }
 

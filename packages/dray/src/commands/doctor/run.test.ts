@@ -32,7 +32,7 @@ describe("docs/doctor.md", () => {
   test("shows what the example gives", async () => {
     const { stdout, stderr, code } = await dray(["doctor", "-f", example]);
     assert.deepEqual([code, stderr], [1, ""]);
-    const [, shown] = /^\$ npx dray doctor .*\n((?:.*\n)*?)```/m.exec(read("docs/doctor.md")) ?? [];
+    const [, shown] = /^\$ dray doctor .*\n((?:.*\n)*?)```/m.exec(read("docs/doctor.md")) ?? [];
     assert.equal(stdout.replaceAll(`${root}/`, ""), shown);
   });
 });

@@ -24,7 +24,7 @@ test("docs/lint.md lists the rules of the code, and no others, with their severi
 test("the transcript in docs/lint.md is what the example gives", async () => {
   const { stdout, stderr, code } = await dray(["lint", example, "--cluster", cluster]);
   assert.deepEqual([code, stderr], [1, ""]);
-  const [, shown] = /^\$ npx dray lint examples\/lint .*\n((?:.*\n)*?)```/m.exec(document) ?? [];
+  const [, shown] = /^\$ dray lint examples\/lint .*\n((?:.*\n)*?)```/m.exec(document) ?? [];
   assert.equal(stdout.replaceAll(`${root}/`, ""), shown);
 });
 

@@ -12,7 +12,7 @@ test("the transcript in docs/migrate.md is what the example gives", async () => 
   const { stdout, stderr, code } = await dray(["migrate", join(root, "examples/migrate")]);
   assert.equal(code, 0);
   const document = readFileSync(join(root, "docs/migrate.md"), "utf8");
-  const [, shown] = /^\$ npx dray migrate .*\n((?:.*\n)*?)```/m.exec(document) ?? [];
+  const [, shown] = /^\$ dray migrate .*\n((?:.*\n)*?)```/m.exec(document) ?? [];
   // The notes come first, the summary last.
   const [, notes, summary] = /^(.*\n)(.*\n)$/s.exec(stderr.replaceAll(`${root}/`, "")) ?? [];
   assert.equal(`${notes}${stdout}${summary}`, shown);
