@@ -17,7 +17,7 @@ import { remark, say } from "../../terminal/verbosity.ts";
 import { shellWord } from "../../text/shell.ts";
 import type { Configured } from "./configure.ts";
 import type { UpOptions } from "./options.ts";
-import { printCluster } from "./print.ts";
+import { printCluster, printStatus } from "./print.ts";
 import { driverLines } from "./summary.ts";
 
 /** Settings that cannot change while a cluster runs, by flag. */
@@ -39,7 +39,8 @@ const fixed = {
 } as const satisfies Readonly<Record<string, keyof ClusterConfig>>;
 
 /**
- * Applies the flags of `up` to a running cluster: other nodes, another kubeconfig. Refuses all other changes.
+ * Applies the flags of `up` to a running cluster: other nodes, another kubeconfig, drivers. Refuses all other
+ * changes; without any it says where the cluster is, so that `up` can be repeated.
  */
 export async function changeRunning(
   chosen: Target,
@@ -64,11 +65,6 @@ export async function changeRunning(
         `${flag}: the cluster in ${layout.dataDir} runs with ${valueText(before[name])} (process ${pid}): stop it with ${commandText(layout, "down")} first`,
       );
   }
-  if (options.nodes === undefined && options.kubeconfig === undefined && drivers.length === 0) {
-    throw new Error(
-      `the cluster in ${layout.dataDir} is already running (process ${pid}): see ${commandText(layout, "status")}; --nodes, --driver and --kubeconfig can be given while it runs`,
-    );
-  }
   // With -o, standard output has the data only.
   const tell = options.output === undefined ? say : remark;
   const added =
@@ -79,6 +75,7 @@ export async function changeRunning(
   await installDrivers(layout, config.name, drivers);
   if (options.output !== undefined) await printCluster(chosen, added, options.output);
   else if (drivers.length > 0) say(`${driverLines(drivers).join("\n")}\n`);
+  else if (added === undefined && config.nodes.length === before?.nodes.length) await printStatus(chosen);
 }
 
 /** Returns a setting as text; the path of a file, as the cluster has it. */
