@@ -11,6 +11,7 @@ import { connect } from "../connection/connect.ts";
 import { dray, inFolder, type Output } from "../testing/program.ts";
 import { driversOption as readDrivers } from "./drivers.ts";
 import { examplesFolder } from "./examples.ts";
+import { manifests } from "./install.ts";
 
 const driversOption = (texts: readonly string[], kubernetesVersion?: string) =>
   readDrivers(texts, featuresOf(parseKubernetesVersion(kubernetesVersion)));
@@ -103,6 +104,14 @@ test("every profile has its manifests, and an example of a pod", () => {
     const [folder] = installation.manifests;
     for (const path of [folder!, installation.example])
       assert.ok(readdirSync(join(examplesFolder(), ...path)).some((name) => name.endsWith(".yaml")));
+  }
+});
+
+test("namespaces come first and workloads last, whatever their files are named", () => {
+  for (const { name, installation } of driversOption(["example:profile=net", "device-plugin-example"])) {
+    const kinds = manifests(installation).map(({ object }) => object.kind);
+    assert.equal(kinds[0], "Namespace", name);
+    assert.equal(kinds.indexOf("DaemonSet"), kinds.length - 1, `${name}: ${kinds.join(", ")}`);
   }
 });
 

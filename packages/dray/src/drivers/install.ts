@@ -9,9 +9,11 @@ import { namesText, ProgressDeadline } from "@dray/cluster";
 import { simulatedLabel } from "@dray/kubelet/simulated";
 import { parseAllDocuments } from "yaml";
 import { kindByApiVersion } from "../manifests/kinds.ts";
+import { counted } from "../text/words.ts";
 import type { ChosenDriver } from "./drivers.ts";
 import { examplesFolder } from "./examples.ts";
 import type { Installation } from "./known.ts";
+import { unreadyReasons } from "./unready-pods.ts";
 
 /** Milliseconds that the next node may take until it has the driver's devices. */
 const timeout = 60_000;
@@ -55,8 +57,11 @@ async function apply(client: Client, file: string, object: KubeObject): Promise<
   }
 }
 
-/** Returns the objects of the driver with its settings, and the names of their files. */
-function manifests({ manifests, adapt }: Installation): { file: string; object: KubeObject }[] {
+/**
+ * Returns the objects of the driver with its settings, and the names of their files, in the order of their
+ * use.
+ */
+export function manifests({ manifests, adapt }: Installation): { file: string; object: KubeObject }[] {
   return manifests
     .flatMap((path) => yamlFiles(join(examplesFolder(), ...path)))
     .flatMap((path) =>
@@ -64,7 +69,17 @@ function manifests({ manifests, adapt }: Installation): { file: string; object: 
         file: basename(path),
         object: offSimulatedNodes(adapt(document.toJS() as KubeObject)),
       })),
-    );
+    )
+    .sort((a, b) => rankOf(a.object) - rankOf(b.object));
+}
+
+/**
+ * Namespaces come first and workloads last: their pods are refused until the service account and the priority
+ * class exist.
+ */
+function rankOf(object: KubeObject): number {
+  if (object.kind === "Namespace") return 0;
+  return (object as KubeObject & Partial<DaemonSet>).spec?.template === undefined ? 1 : 2;
 }
 
 /** Keeps DaemonSets off simulated nodes, on which pods do not run. */
@@ -114,7 +129,7 @@ async function published(
   const deadline = new ProgressDeadline({
     timeout,
     failure: () =>
-      new Error(
+      new TimeoutError(
         `${namesText(waiting())} did not get the devices within ${timeout / 1000} s: see \`kubectl get pods -n ${namespace}\``,
       ),
   });
@@ -123,7 +138,7 @@ async function published(
     const now = waiting().length;
     if (now < missing) deadline.advance();
     missing = now;
-    update(`Waiting for the devices of ${now} nodes`);
+    update(`Waiting for the devices of ${counted(now, "node")}`);
   };
   const all = async (): Promise<void> => {
     await Promise.all([sets, nodes, slices].map((informer) => informer.start(stop.signal)));
@@ -133,11 +148,17 @@ async function published(
   };
   try {
     await Promise.race([all(), deadline.exceeded]);
+  } catch (error) {
+    if (!(error instanceof TimeoutError)) throw error;
+    const reasons = await unreadyReasons(client, daemonSet).catch(() => []);
+    throw new Error([error.message, ...reasons].join("\n  "), { cause: error });
   } finally {
     deadline.stop();
     stop.abort();
   }
 }
+
+class TimeoutError extends Error {}
 
 function isReady({ status }: Node): boolean {
   return status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
