@@ -26,6 +26,7 @@ export { appliedObject, PatchValueError, patchOperations } from "./library/patch
 export { compilePattern, type Pattern, patternProblem } from "./library/regex/pattern.ts";
 export { isAddress, isNetwork, isRequestUri } from "./library/text-checks.ts";
 export { equal } from "./values/equality.ts";
+export { escapeFieldName, unescapeFieldName } from "./values/field-names.ts";
 export { jsonValue } from "./values/json-value.ts";
 export { LazyMap } from "./values/lazy-map.ts";
 export { LiteralMap, StringMap } from "./values/maps.ts";

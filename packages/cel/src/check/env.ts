@@ -1,4 +1,5 @@
 import type { FunctionDeclaration } from "../library/declarations.ts";
+import { escapedReservedWord } from "../values/field-names.ts";
 import type { FindMessage } from "../values/message.ts";
 import { type CelType, structType, typeOf } from "../values/types.ts";
 
@@ -37,7 +38,7 @@ export function isStruct({ fields, messages }: CheckerEnv, name: string): boolea
 /** The type of a field; undefined if the type lacks it, "unknown type" if the type has no fields. */
 export function fieldOf(env: CheckerEnv, type: string, field: string): CelType | "unknown type" | undefined {
   const fields = env.fields.get(type);
-  if (fields !== undefined) return fields.get(field);
+  if (fields !== undefined) return fields.get(field) ?? fields.get(escapedReservedWord(field) ?? "");
   const message = env.messages?.(type);
   return message === undefined ? "unknown type" : message.field(field);
 }

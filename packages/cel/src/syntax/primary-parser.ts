@@ -1,3 +1,4 @@
+import { keywords, reservedIdentifiers } from "../values/field-names.ts";
 import type { Call, Expr, MapEntry, StructField } from "./ast.ts";
 import type { ExpressionSizes } from "./expression-sizes.ts";
 import { incompleteExpression } from "./incomplete-expression.ts";
@@ -12,13 +13,6 @@ import {
   type TokenStream,
 } from "./token-stream.ts";
 import { numberValue, UnescapeError, unquote } from "./token-values.ts";
-
-const reserved = new Set([
-  "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package",
-  "namespace", "return", "var", "void", "while",
-]); // biome-ignore format: a table reads better in lines
-/** Words that are tokens, and therefore never names, not even of fields. */
-const keywords = new Set(["true", "false", "null", "in"]);
 
 /** Operators that follow an operand and cannot start one. */
 const operators = new Set(["*", "/", "%", "+", "==", "!=", "<", "<=", ">", ">=", "&&", "||", "?"]);
@@ -211,7 +205,7 @@ export class PrimaryParser {
     const struct = this.#structName(token, dot !== undefined);
     if (struct !== undefined) return struct;
     const open = this.#tokens.accept("(");
-    const isReserved = reserved.has(token.text);
+    const isReserved = reservedIdentifiers.has(token.text);
     const start = dot?.offset ?? token.offset;
     // Reported before the arguments are parsed, which may end parsing.
     if (isReserved) this.#problems.push({ offset: start, message: `reserved identifier: ${token.text}` });

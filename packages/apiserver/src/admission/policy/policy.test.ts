@@ -332,3 +332,18 @@ describe("limits of ValidatingAdmissionPolicies", () => {
     await tested.server.close();
   });
 });
+
+test("names fields that are reserved words, of objects and of requests", async () => {
+  const names = [
+    "object.metadata.namespace == 'n' && has(object.metadata.namespace)",
+    "object.?metadata.?namespace.orValue('') == request.namespace",
+    "object.data.function == 'f' && object.data.for == object.data['for']",
+    "!has(namespaceObject.metadata.namespace) || variables.word == 'f'",
+  ].join(" && ");
+  const variables = [{ name: "word", expression: "object.data.function" }];
+  const tested = await serverWith([{ variables, validations: [{ expression: names }] }]);
+  const accepted = await create(tested, "a", { function: "f", for: "x" });
+  assert.equal(accepted.status, 201, accepted.body.message);
+  assert.equal((await create(tested, "b", { function: "g", for: "x" })).status, 422);
+  await tested.server.close();
+});

@@ -1,4 +1,4 @@
-import { type EnvironmentOptions, types } from "@dray/cel";
+import { type EnvironmentOptions, escapeFieldName, types } from "@dray/cel";
 import { additionalOf, isEmbedded, isIntOrString, itemsOf, type Schema } from "../schema.ts";
 
 type CelType = types.CelType;
@@ -98,7 +98,7 @@ function objectType(schema: Schema, counter: Counter): DeclaredType | undefined 
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const field = typeOf(property, isEmbedded(property), counter);
     if (field === undefined) continue;
-    const escaped = escapeName(name);
+    const escaped = escapeFieldName(name);
     if (escaped !== undefined) fields.set(escaped, field);
     if (schema.required?.includes(name) && (property.default ?? null) === null) {
       minBytes += name.length + field.minBytes + 4;
@@ -159,26 +159,6 @@ export function withMetadata(schema: Schema): Schema {
       metadata: { type: "object", properties: { name: string, generateName: string } },
     },
   };
-}
-
-/** Reserved words that expressions cannot use as field names. */
-const reserved = new Set(
-  "true false null in as break const continue else for function if import let loop package namespace return var void while".split(
-    " ",
-  ),
-);
-const escapes: Readonly<Record<string, string>> = {
-  __: "__underscores__",
-  ".": "__dot__",
-  "-": "__dash__",
-  "/": "__slash__",
-};
-
-/** Returns the name of a field in expressions; undefined if they cannot name it. */
-export function escapeName(name: string): string | undefined {
-  if (!/^[a-zA-Z_./-][a-zA-Z0-9_./-]*$/.test(name)) return undefined;
-  if (reserved.has(name)) return `__${name}__`;
-  return name.replace(/__|[-./]/g, (part) => escapes[part]!);
 }
 
 /** Returns all reachable types with fields, by name. */

@@ -1,7 +1,7 @@
 import { type FieldError, fieldErrorText, quoted } from "@dray/api";
 import type { ValidationRule } from "@dray/api/apiextensions/v1";
 import { FieldErrors } from "@dray/api/validation";
-import { Optional, type Value } from "@dray/cel";
+import { escapeFieldName, Optional, type Value } from "@dray/cel";
 import { type Correlation, itemWithKeys } from "../correlation.ts";
 import {
   additionalOf,
@@ -13,7 +13,7 @@ import {
   someSchema,
 } from "../schema.ts";
 import { type CompiledRule, compileRules } from "./compile.ts";
-import { type DeclaredType, declaredType, escapeName, withMetadata } from "./declared-type.ts";
+import { type DeclaredType, declaredType, withMetadata } from "./declared-type.ts";
 import { celValue } from "./value.ts";
 
 /** Maximum cost of one evaluation, and of all evaluations for one object (apiserver/pkg/apis/cel). */
@@ -91,7 +91,7 @@ function nodeOf(schema: Schema, isRoot: boolean, declared: DeclaredType | undefi
   const additional = below(additionalOf(schema), declared.item);
   const properties = new Map<string, Node>();
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    const escaped = escapeName(name);
+    const escaped = escapeFieldName(name);
     const type =
       escaped === undefined ? declaredType(property, isEmbedded(property)) : declared.fields?.get(escaped);
     const node = below(property, type);

@@ -95,3 +95,49 @@ test("a list of values in a schema may be as long as a body allows", () => {
   const schema = object({ a: { type: "string", enum: values } }, rule("self.a == 'x'"));
   assert.deepEqual(refused(schema, { a: "7" }), ["<nil>: Invalid value: failed rule: self.a == 'x'"]);
 });
+
+/** The words of the lexer that are not tokens: names of fields, but not of variables. */
+const reservedWords =
+  "as break const continue else for function if import let loop package namespace return var void while".split(
+    " ",
+  );
+
+// Upstream: apiextensions-apiserver/pkg/apiserver/schema/cel/compilation_test.go, "invalid for escaping"
+test("names fields that are reserved words as they are, and escaped", () => {
+  for (const word of reservedWords) {
+    const escaped = `__${word}__`;
+    const schema = object(
+      { [word]: { type: "string" }, inner: object({ [word]: { type: "integer" } }) },
+      rule(`has(self.${word}) && self.${word} == 'x' && self.${escaped} == self.${word}`),
+      rule(`self.?${word}.orValue('') == 'x' && self.inner.${word} + self.inner.${escaped} == 2`),
+      rule(`[self].all(each, each.${word} == 'x') && self.${word}.size() == 1`),
+      rule(`dyn(self)['${word}'] == 'x' && dyn(self).${escaped} == 'x'`),
+      rule(`dyn(self).exists(name, name == '${escaped}')`),
+      rule(`self.${word} == oldSelf.${word} && oldSelf.?${word}.hasValue()`),
+    );
+    const value = { [word]: "x", inner: { [word]: 1 } };
+    assert.deepEqual(refused(schema, value, value), [], word);
+    assert.deepEqual(
+      refused(object({ [word]: { type: "string" } }, rule(`self.${word} == 'x'`)), { [word]: "y" }),
+      [`<nil>: Invalid value: failed rule: self.${word} == 'x'`],
+    );
+  }
+});
+
+test("rejects reserved words that are not fields, and as names of variables", () => {
+  const errorsOf = (text: string): string[] =>
+    refused(object({ other: { type: "string" } }, rule(text)), { other: "x" });
+  assert.match(errorsOf("has(self.namespace)").join(), /undefined field 'namespace'/);
+  assert.match(errorsOf("namespace == 'x'").join(), /reserved identifier: namespace/);
+  assert.match(errorsOf("[1].all(for, for > 0)").join(), /reserved identifier: for/);
+  assert.match(errorsOf("self.true == 'x'").join(), /Syntax error/);
+});
+
+test("a property that has the escaped name of a reserved word is another one", () => {
+  const schema = object(
+    { if: { type: "integer" }, __if__: { type: "integer" } },
+    rule("self.if == 1 && self.__if__ == 1"),
+    rule("self.__underscores__if__underscores__ == 2"),
+  );
+  assert.deepEqual(refused(schema, { if: 1, __if__: 2 }), []);
+});

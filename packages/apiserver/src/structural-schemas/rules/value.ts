@@ -1,4 +1,14 @@
-import { CelError, calendarDay, Duration, MapValue, parseTimestamp, Timestamp, type Value } from "@dray/cel";
+import {
+  CelError,
+  calendarDay,
+  Duration,
+  escapeFieldName,
+  MapValue,
+  parseTimestamp,
+  Timestamp,
+  unescapeFieldName,
+  type Value,
+} from "@dray/cel";
 import { goType } from "../../json/go-text.ts";
 import { deepEqual } from "../../storage/json.ts";
 import { durationOf } from "../formats.ts";
@@ -13,7 +23,7 @@ import {
   propertyOf,
   type Schema,
 } from "../schema.ts";
-import { escapeName, withMetadata } from "./declared-type.ts";
+import { withMetadata } from "./declared-type.ts";
 
 /**
  * Returns a JSON value for rules, typed by its schema. A value of another type is an error when a rule
@@ -94,13 +104,14 @@ function textOf(text: string, format: string | undefined): Value {
 /**
  * An object: its fields under their names in expressions, or the entries of a map. Fields that are not in the
  * schema are hidden.
+ * Upstream: staging/src/k8s.io/apiserver/pkg/cel/common/valuesunstructured.go, unstructuredMap
  */
 class ObjectValue extends MapValue {
   readonly #object: Plain;
   readonly #schema: Schema;
   /** True for an object with fields, false for a map. */
   readonly #named: boolean;
-  /** By their names in expressions. */
+  /** By their names in the object. */
   #values: Map<string, Value> | undefined;
 
   constructor(object: Plain, schema: Schema) {
@@ -117,25 +128,32 @@ class ObjectValue extends MapValue {
     const additional = named ? undefined : additionalOf(this.#schema);
     for (const [key, value] of Object.entries(this.#object)) {
       const schema = named ? propertyOf(this.#schema, key) : additional;
-      const name = named ? escapeName(key) : key;
       // A named field that is null counts as absent: `has` cannot distinguish them.
       if (named && value === null) continue;
-      if (schema !== undefined && name !== undefined) values.set(name, celValue(value, schema));
+      if (schema !== undefined) values.set(key, celValue(value, schema));
     }
     this.#values = values;
     return values;
   }
 
+  /** A field has two names if its own is a reserved word: `namespace` and `__namespace__`. */
   find(key: Value): Value | undefined {
-    return typeof key === "string" ? this.#entries().get(key) : undefined;
+    const name = this.#nameOf(key);
+    return name === undefined ? undefined : this.#entries().get(name);
   }
 
   has(key: Value): boolean {
-    return typeof key === "string" && this.#entries().has(key);
+    return this.find(key) !== undefined;
   }
 
   keys(): Iterable<Value> {
-    return this.#entries().keys();
+    const names = this.#entries().keys();
+    return this.#named ? names.map((name) => escapeFieldName(name) ?? name) : names;
+  }
+
+  #nameOf(key: Value): string | undefined {
+    if (typeof key !== "string") return undefined;
+    return this.#named ? unescapeFieldName(key) : key;
   }
 
   /** Null fields must be absent or null in the other; hidden fields that are in both are compared. */
@@ -143,10 +161,9 @@ class ObjectValue extends MapValue {
     if (!this.#named || !(other instanceof ObjectValue)) return true;
     const [seen, others] = [this.#entries(), other.#object];
     return Object.entries(this.#object).every(([key, value]) => {
-      const name = escapeName(key) ?? "";
-      if (seen.has(name) || !Object.hasOwn(others, key)) return true;
+      if (seen.has(key) || !Object.hasOwn(others, key)) return true;
       const known = value === null && propertyOf(this.#schema, key) !== undefined;
-      return known ? !other.has(name) : deepEqual(value, others[key]);
+      return known ? !other.#entries().has(key) : deepEqual(value, others[key]);
     });
   }
 

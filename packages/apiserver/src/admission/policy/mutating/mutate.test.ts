@@ -54,6 +54,25 @@ describe("ApplyConfiguration", () => {
     ]);
   });
 
+  test("sets fields that are reserved words", async () => {
+    const claimRef = "Object.spec.claimRef{namespace: 'n', name: object.metadata.name}";
+    const tested = await serverWith([
+      {
+        mutations: [applies(`Object{spec: Object.spec{claimRef: ${claimRef}}}`)],
+        matchConstraints: { resourceRules: [{ ...rule, resources: ["persistentvolumes"] }] },
+      },
+    ]);
+    const created = await tested.call("POST", "/api/v1/persistentvolumes", {
+      body: {
+        metadata: { name: "v" },
+        spec: { capacity: { storage: "1Gi" }, accessModes: ["ReadWriteOnce"], hostPath: { path: "/v" } },
+      },
+    });
+    assert.equal(created.status, 201, created.body.message);
+    assert.deepEqual(created.body.spec.claimRef, { namespace: "n", name: "v" });
+    await tested.server.close();
+  });
+
   test("is refused where it does not fit the schema, or would replace what is owned as a whole", async () => {
     const untyped = "error applying patch: failed to convert patch object to typed object";
     const atomic =

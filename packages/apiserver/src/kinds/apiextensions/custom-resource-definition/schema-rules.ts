@@ -1,11 +1,8 @@
 import type { FieldErrors } from "@dray/api/validation";
+import { escapeFieldName } from "@dray/cel";
 import { fieldPath } from "../../../structural-schemas/field-path.ts";
 import { compileRules } from "../../../structural-schemas/rules/compile.ts";
-import {
-  type DeclaredType,
-  declaredType,
-  escapeName,
-} from "../../../structural-schemas/rules/declared-type.ts";
+import { type DeclaredType, declaredType } from "../../../structural-schemas/rules/declared-type.ts";
 import {
   additionalOf,
   isEmbedded,
@@ -147,7 +144,7 @@ class Walk {
     }
     for (const [name, property] of Object.entries(schema.properties ?? {})) {
       const metadata = (place.isRoot || isEmbedded(schema)) && metaFields.has(name);
-      const escaped = escapeName(name);
+      const escaped = escapeFieldName(name);
       this.schema(errors.at("properties").key(name), property, {
         ...inner,
         ...(metadata ? { insideMetadata: true } : {}),
