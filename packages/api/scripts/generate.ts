@@ -9,6 +9,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { dirname, join } from "node:path";
 import { describeField, describeType } from "../src/openapi/descriptions.ts";
 import { type FieldRow, kindRows, typeRows } from "../src/schema/table.ts";
+import { isRequired, readType } from "../src/schema/types.ts";
 
 const source = join(import.meta.dirname, "..", "src");
 const entryPoints = join(source, "generated");
@@ -93,14 +94,8 @@ for (const [module, names] of modules) {
       use("../../../objects/object.ts", meta);
       return `${doc}  metadata: ${meta};`;
     }
-    const always =
-      (marks.omit === "never" && marks.optional === undefined && marks.pointer === undefined) ||
-      (typeRows.has(type) &&
-        marks.pointer === undefined &&
-        (name === "spec" || (name === "status" && kind !== undefined)));
-    // A status is written by the server side; drafts leave it out.
     const quoted = /^[\w$]+$/.test(name) ? name : JSON.stringify(name);
-    return `${doc}  ${quoted}${always && name !== "status" ? "" : "?"}: ${typescript(type)};`;
+    return `${doc}  ${quoted}${isRequired({ name, marks, type: readType(type) }) ? "" : "?"}: ${typescript(type)};`;
   };
 
   const body: string[] = [];

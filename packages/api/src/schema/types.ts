@@ -37,6 +37,14 @@ export interface Field {
   readonly type: FieldType;
 }
 
+/** Whether the generated type requires the field. The server writes a status: drafts leave it out. */
+export function isRequired({ name, marks, type }: Pick<Field, "name" | "marks" | "type">): boolean {
+  if (marks.pointer || name === "status") return false;
+  return (
+    (marks.omit === "never" && marks.optional === undefined) || (name === "spec" && type.form === "struct")
+  );
+}
+
 /**
  * A struct type: made on first use, fields resolved on first use, so that a kind costs nothing until it is
  * met.
@@ -126,7 +134,7 @@ export function structType(name: string): StructType {
   return made;
 }
 
-function readType(text: string): FieldType {
+export function readType(text: string): FieldType {
   if (text.startsWith("[]")) return { form: "list", element: readType(text.slice(2)) };
   if (text.startsWith("map<")) return { form: "map", value: readType(text.slice(4, -1)) };
   const scalar = scalarNames.find((name) => name === text);

@@ -1,4 +1,5 @@
 import { apiVersionOf, type Draft, type Kind, type KubeObject } from "@dray/api";
+import { withoutNulls } from "@dray/api/nulls";
 import { ConnectionError, type WatchEvent } from "../transport/exchange.ts";
 import type { ObjectRef } from "./object-ref.ts";
 import type {
@@ -23,20 +24,21 @@ const patchContentTypes: Readonly<Record<PatchType, string>> = {
 
 interface WireList<T> {
   readonly metadata: { readonly resourceVersion?: string; readonly continue?: string };
-  readonly items?: readonly T[];
+  readonly items?: readonly T[] | null;
 }
 
 /** A client of one kind that sends its requests with `send`. */
 export function createResourceClient<T extends KubeObject>(kind: Kind<T>, send: Send): ResourceClient<T> {
   const apiVersion = apiVersionOf(kind);
-  const typed = (draft: object): object => ({ apiVersion, kind: kind.kind, ...draft });
+  const type = { apiVersion, kind: kind.kind };
+  const typed = (draft: object): object => ({ ...type, ...draft });
 
   async function request(method: string, url: string, options?: SendOptions): Promise<object> {
     const response = await send(method, url, options);
     if (response.status >= 400) throw await errorOf(response);
     const object = await objectOf(response);
     if (object === undefined) throw new ConnectionError(`${method} ${url} was not answered with an object`);
-    return object;
+    return withoutNulls(object, type);
   }
 
   async function patch(
@@ -70,7 +72,7 @@ export function createResourceClient<T extends KubeObject>(kind: Kind<T>, send: 
         await discard(response);
         throw new ConnectionError(`GET ${url} was not answered with a watch`);
       }
-      for await (const frame of response.events) yield frame.event as WatchEvent<T>;
+      for await (const frame of response.events) yield readEvent(frame.event as WatchEvent<T>, type);
     },
     async create(draft: Draft<T>, write: WriteOptions = {}) {
       const { namespace } = draft.metadata;
@@ -105,18 +107,28 @@ export function createResourceClient<T extends KubeObject>(kind: Kind<T>, send: 
   };
 }
 
-function listOf<T extends KubeObject>(kind: Kind<T>, { metadata, items = [] }: WireList<T>): List<T> {
-  const apiVersion = apiVersionOf(kind);
+function listOf<T extends KubeObject>(kind: Kind<T>, list: WireList<T>): List<T> {
+  const { metadata, items } = list;
+  const type = { apiVersion: apiVersionOf(kind), kind: kind.kind };
   return Object.freeze({
     resourceVersion: metadata.resourceVersion ?? "",
     // Items of typed lists lack kind and apiVersion.
     items: Object.freeze(
-      items.map((item) =>
-        item.kind === undefined ? Object.freeze({ ...item, apiVersion, kind: kind.kind }) : item,
+      (items ?? []).map((item) =>
+        withoutNulls(item.kind === undefined ? Object.freeze({ ...item, ...type }) : item, type),
       ),
     ),
     ...(metadata.continue ? { continue: metadata.continue } : {}),
   });
+}
+
+/** Objects in process are shared: an event is copied only if its object is. */
+function readEvent<T extends KubeObject>(
+  event: WatchEvent<T>,
+  type: { readonly apiVersion: string; readonly kind: string },
+): WatchEvent<T> {
+  const object = withoutNulls(event.object, type);
+  return object === event.object ? event : Object.freeze({ ...event, object });
 }
 
 function collectionPath<T extends KubeObject>(kind: Kind<T>, namespace: string | undefined): string {

@@ -1,5 +1,6 @@
 import { decodeJSON, StatusError, statusCodes } from "@dray/api";
 import type { Status } from "@dray/api/meta/v1";
+import { withoutNulls } from "@dray/api/nulls";
 import type { ApiResponse, WatchEvent } from "../transport/exchange.ts";
 
 /** Releases a response whose body is not read. */
@@ -30,7 +31,7 @@ export async function objectOf(response: ApiResponse): Promise<object | undefine
  * Returns the error of a failed response. Text, such as a proxy's `404 page not found`, becomes the message.
  */
 export async function errorOf(response: ApiResponse): Promise<Error> {
-  if (response.type === "body" && isStatus(response.object)) return new StatusError(response.object);
+  if (response.type === "body" && isStatus(response.object)) return statusError(response.object);
   const text = (await bytesOf(response)).toString("utf8").trim();
   let parsed: unknown;
   try {
@@ -38,7 +39,7 @@ export async function errorOf(response: ApiResponse): Promise<Error> {
   } catch {
     // Not JSON: the text itself is the message.
   }
-  if (isStatus(parsed)) return new StatusError(parsed);
+  if (isStatus(parsed)) return statusError(parsed);
   const reason = Object.entries(statusCodes).find(([, code]) => code === response.status)?.[0];
   return new StatusError({
     status: "Failure",
@@ -50,7 +51,11 @@ export async function errorOf(response: ApiResponse): Promise<Error> {
 
 /** Returns the error of an ERROR event, whose object is a Status. */
 export function eventError({ object }: WatchEvent<unknown>): StatusError {
-  return new StatusError(object as Status);
+  return statusError(object as Status);
+}
+
+function statusError(status: Status): StatusError {
+  return new StatusError(withoutNulls(status, { apiVersion: "v1", kind: "Status" }));
 }
 
 function isStatus(value: unknown): value is Status {

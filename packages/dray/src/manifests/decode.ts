@@ -14,6 +14,7 @@ import type { Job } from "@dray/api/batch/v1";
 import { decodeBody, kindOf } from "@dray/api/codec";
 import type { Pod, PodSpec } from "@dray/api/core/v1";
 import { setDefaults } from "@dray/api/defaults";
+import { removeNulls } from "@dray/api/nulls";
 import type { ResourceClaim } from "@dray/api/resource/v1";
 import { type KindRow, kindRows } from "@dray/api/schema";
 import {
@@ -140,6 +141,8 @@ export function decodeObject(draft: Draft, target: KindRow, options: DecodeOptio
   const converted = convert(draftObject, row, target);
   dropDisabledFields(target, converted, stored ? converted : undefined, { features, provenance });
   if (converted.kind === "Job" && !stored) selectOwnPods(converted as Job);
+  // Decoding writes null as the API server does; readers of objects have them as the client returns them.
+  removeNulls(converted, converted);
   return { decoded: { object: converted, provenance, place, stored, notes, dropped }, problems };
 }
 

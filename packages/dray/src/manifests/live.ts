@@ -8,6 +8,7 @@ import {
   StatusError,
 } from "@dray/api";
 import { kindOf } from "@dray/api/codec";
+import { withoutNulls } from "@dray/api/nulls";
 import type { KindRow } from "@dray/api/schema";
 import { convert } from "@dray/apiserver/objects";
 import { listAll } from "@dray/client";
@@ -126,7 +127,9 @@ async function listKind(
     if (row === undefined) continue;
     try {
       const { items } = await listAll(client.resource(row), namespace === undefined ? {} : { namespace });
-      return row === target ? items : items.map((object) => convert(structuredClone(object), row, target));
+      return row === target
+        ? items
+        : items.map((object) => withoutNulls(convert(structuredClone(object), row, target), object));
     } catch (error) {
       if (StatusError.is(error, "Forbidden")) return "forbidden";
       if (!StatusError.is(error, "NotFound")) throw error;
