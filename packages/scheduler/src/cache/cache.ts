@@ -74,7 +74,7 @@ export class SchedulerCache {
     if (info === undefined) return;
     this.#nodes.delete(name);
     this.#list = undefined;
-    if (info.pods.size > 0) this.#podsWithoutNode.set(name, new Map(info.pods));
+    if (info.allPods.size > 0) this.#podsWithoutNode.set(name, new Map(info.allPods));
   }
 
   /** The pod as the server has it; it counts if it is on a node and has not ended. */

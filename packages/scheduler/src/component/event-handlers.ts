@@ -26,12 +26,14 @@ export interface EventHandlersOptions {
   readonly isOurs: (pod: Pod) => boolean;
   /** Wakes the pods that the event may help. */
   readonly notify: (event: ClusterEvent) => void;
+  /** Reports an object that cannot be read, and so has no effect. */
+  readonly report: (object: KubeObject, error: Error) => void;
   readonly log: Log;
 }
 
 /** Updates cache, allocator and nominations from the informers, and notifies the queue. */
 export function handleEvents(options: EventHandlersOptions): void {
-  const { informers, allocator, notify, log } = options;
+  const { informers, allocator, notify, report, log } = options;
   informers.pods.handle(podHandler(options));
   informers.nodes.handle(nodeHandler(options));
   informers.claims.handle(claimHandler(options));
@@ -42,7 +44,11 @@ export function handleEvents(options: EventHandlersOptions): void {
     changed: (object: T, deleted: boolean) => void,
   ): Record<"add" | "update" | "delete", (object: T) => void> {
     const update = (object: T, deleted: boolean): void => {
-      allocator.update({ kind, object, deleted } as Parameters<Allocator["update"]>[0]);
+      try {
+        allocator.update({ kind, object, deleted } as Parameters<Allocator["update"]>[0]);
+      } catch (error) {
+        report(object, error as Error);
+      }
       changed(object, deleted);
     };
     const set = (object: T): void => update(object, false);
@@ -192,7 +198,15 @@ function claimHandler({
   allocator,
   informers,
   notify,
+  report,
 }: EventHandlersOptions): InformerHandler<ResourceClaim> {
+  const update = (object: ResourceClaim, deleted: boolean): void => {
+    try {
+      allocator.update({ kind: "claim", object, deleted });
+    } catch (error) {
+      report(object, error as Error);
+    }
+  };
   const changed = (claim: ResourceClaim, freed: boolean, old?: ResourceClaim): void => {
     const { namespace, name } = claim.metadata;
     const event = { kind: "claim", namespace, name, freed, claim, ...(old && { old }) } as const;
@@ -203,17 +217,17 @@ function claimHandler({
   };
   return {
     add(object) {
-      allocator.update({ kind: "claim", object, deleted: false });
+      update(object, false);
       changed(object, false);
     },
     update(object, old) {
-      allocator.update({ kind: "claim", object, deleted: false });
+      update(object, false);
       const freed = old.status?.allocation !== undefined && object.status?.allocation === undefined;
       const deletion = old.metadata.deletionTimestamp !== object.metadata.deletionTimestamp;
       if (freed || deletion || differ(old.status, object.status)) changed(object, freed, old);
     },
     delete(object) {
-      allocator.update({ kind: "claim", object, deleted: true });
+      update(object, true);
       // A pod waits until the claim that an earlier attempt made for its extended resources is gone.
       changed(object, object.status?.allocation !== undefined || isExtendedClaim(object));
     },

@@ -87,25 +87,21 @@ export class SchedulingLoop {
   }
 
   #schedule(entry: QueuedPod): void {
-    const { clock, failures, groups, metrics } = this.#options;
-    const profile = this.#options.profileOf(entry.pod);
+    const { clock, failures, metrics } = this.#options;
     const since = this.#unfinished?.since ?? clock.now();
-    const group = this.#unfinished?.group ?? groups?.take(entry);
-    const isResumed = this.#unfinished !== undefined;
+    const resumed = this.#unfinished;
     this.#unfinished = undefined;
-    if (group === "waiting") return;
-    const entries =
-      group === undefined ? [entry] : group.entries.filter((each) => this.#options.queue.has(each));
-    if (entries.length === 0) return;
-    if (!isResumed) for (const each of entries) each.attemptSince = metrics.now();
-    const begun = metrics.now();
-    this.#options.budget.begin();
+    let group = resumed?.group;
+    let entries: readonly QueuedPod[] = [entry];
+    const profile = this.#options.profileOf(entry.pod);
     try {
-      if (groups === undefined || group === undefined) this.#scheduleOne(profile, entry, begun);
-      else {
-        this.track(groups.schedule(profile, group.root, entries));
-        metrics.decided(begun);
-      }
+      const taken = group ?? this.#options.groups?.take(entry);
+      if (taken === "waiting") return;
+      group = taken;
+      if (group !== undefined) entries = group.entries.filter((each) => this.#options.queue.has(each));
+      if (entries.length === 0) return;
+      if (resumed === undefined) for (const each of entries) each.attemptSince = metrics.now();
+      this.#attempt(profile, entries, group);
     } catch (error) {
       if (error instanceof BudgetExceeded && clock.now() - since < maxAttempt) {
         this.#unfinished = { entry: entries[0]!, since, ...(group && { group: { ...group, entries } }) };
@@ -115,6 +111,18 @@ export class SchedulingLoop {
       const message = error instanceof BudgetExceeded ? tooLong : (error as Error).message;
       for (const each of entries) this.track(failures.fail(profile, each, { message }));
     }
+  }
+
+  #attempt(profile: Profile, entries: readonly QueuedPod[], group: PoppedGroup | undefined): void {
+    const { groups, metrics, budget } = this.#options;
+    const begun = metrics.now();
+    budget.begin();
+    if (groups === undefined || group === undefined) {
+      this.#scheduleOne(profile, entries[0]!, begun);
+      return;
+    }
+    this.track(groups.schedule(profile, group.root, entries));
+    metrics.decided(begun);
   }
 
   #scheduleOne(profile: Profile, entry: QueuedPod, begun: number): void {

@@ -19,6 +19,7 @@ import type { SchedulerOptions } from "../shared/options.ts";
 import { createShared, type Shared } from "../shared/shared.ts";
 import { handleEvents } from "./event-handlers.ts";
 import { SchedulingLoop } from "./loop.ts";
+import { unreadableReporter } from "./unreadable-reporter.ts";
 
 export interface Scheduler {
   /** Resolves when the signal has aborted and the bindings begun are done. */
@@ -47,6 +48,8 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   // The queue holds pods of our profiles only (`isOurs`).
   const profileOf = (pod: Pod): Profile => profiles.get(pod.spec.schedulerName ?? "")!;
 
+  const report = unreadableReporter(profiles, log);
+
   const queue = new SchedulingQueue({
     points: (pod) => profileOf(pod).points,
     clock,
@@ -54,6 +57,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     initialBackoff: configuration.podInitialBackoff,
     maxBackoff: configuration.podMaxBackoff,
     moved: (place, event) => metrics.moved(place, event),
+    unreadable: (pod, error) => report(pod, error),
   });
   let synced = false;
   const equivalentPods = createEquivalentPods(shared);
@@ -108,11 +112,9 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     bindings,
     profileOf,
     budget,
-    signal,
   });
-  const track = (work: Promise<void>): void => loop.track(work);
-  const executor = new PreemptionExecutor({ ...parts, client, retry, track });
-  handleEvents({ informers, allocator, cache, queue, nominator, groups, waiting, isOurs, notify, log });
+  const executor = new PreemptionExecutor({ ...parts, client, retry, track: (work) => loop.track(work) });
+  handleEvents({ ...parts, informers, allocator, groups, isOurs, report });
   equivalentPods.follow(informers);
   await startInformers(informers, signal);
   synced = true;

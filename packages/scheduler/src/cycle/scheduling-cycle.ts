@@ -5,12 +5,11 @@ import { type CycleState, cloneState, type Rejection } from "../framework/framew
 import type { NodeInfo } from "../framework/node-info.ts";
 import { priorityOf } from "../framework/priority.ts";
 import { type ExtensionPoint, SchedulerMetrics, type Status } from "../metrics/scheduler-metrics.ts";
+import { feasibleNodesToFind } from "./feasible-nodes.ts";
 import type { NodeResults } from "./node-results.ts";
 import { runPreFilter, skippedFilters, statusOf } from "./pre-filter.ts";
+import { UnreadableNodes } from "./unreadable-nodes.ts";
 
-/** Clusters up to this size are searched completely; in larger ones a shrinking share of nodes suffices. */
-const minFeasibleNodes = 100;
-const minFeasiblePercentage = 5;
 /** Every n-th search measures the time of each plugin. */
 const sampleInterval = 10;
 
@@ -26,18 +25,6 @@ export type Decision =
       readonly plugins: readonly string[];
     };
 
-/**
- * Returns how many feasible nodes are enough; 0 per cent: a share that shrinks with the number of nodes.
- * Upstream: pkg/scheduler/schedule_one.go, numFeasibleNodesToFind.
- */
-export function feasibleNodesToFind(percentage: number): (nodes: number) => number {
-  return (nodes) => {
-    if (nodes < minFeasibleNodes) return nodes;
-    const share = percentage || Math.max(50 - Math.floor(nodes / 125), minFeasiblePercentage);
-    return Math.max(Math.floor((nodes * share) / 100), minFeasibleNodes);
-  };
-}
-
 export interface CycleOptions {
   /** Between 0 and 1: breaks ties between equally good nodes. */
   readonly random: () => number;
@@ -52,6 +39,8 @@ export interface CycleOptions {
   /** Where it is counted, with the name of the profile. */
   readonly metrics?: SchedulerMetrics;
   readonly profile?: string;
+  /** Called when a node is left out because a plugin throws for it. */
+  readonly leftOut?: (node: NodeInfo, error: Error) => void;
 }
 
 /** The nodes that passed PreFilter and Filter. */
@@ -82,7 +71,8 @@ interface Filtering {
 
 /**
  * Finds the best node for a pod: PreFilter, Filter, Score. Synchronous: what plugins know cannot change in
- * between. An exception of a plugin fails the whole attempt.
+ * between. An error that a plugin raises fails the whole attempt; a node with an object that a plugin cannot
+ * read is left out.
  */
 export class SchedulingCycle {
   readonly #points: ExtensionPoints;
@@ -92,6 +82,7 @@ export class SchedulingCycle {
   readonly #nomination: (pod: Pod) => string | undefined;
   readonly #metrics: SchedulerMetrics;
   readonly #profile: string;
+  readonly #unreadable: UnreadableNodes;
   /** How many nodes each filter has seen in this search. */
   readonly #evaluations: number[];
   /** Index at which the last search stopped: the next one begins there, so that all nodes are considered. */
@@ -112,6 +103,11 @@ export class SchedulingCycle {
     this.#evaluations = points.filter.map(() => 0);
     this.#nominated = options.nominated ?? (() => []);
     this.#nomination = options.nomination ?? ((pod) => pod.status?.nominatedNodeName);
+    this.#unreadable = new UnreadableNodes({
+      points,
+      filter: (state, pod, node) => this.firstRejection(state, pod, node),
+      report: options.leftOut ?? (() => {}),
+    });
   }
 
   /** `known`: results of nodes for equivalent pods; new results are added. */
@@ -124,18 +120,31 @@ export class SchedulingCycle {
     const search = this.search(pod, nodes, { known, state: initial });
     const { state, results } = search;
     if (search.feasible.length === 0) return refused(search, nodes);
-    const node = this.best(pod, search);
+    let node: NodeInfo;
+    try {
+      node = this.best(pod, search);
+    } catch (error) {
+      if (!this.#unreadable.find(pod, search.feasible, error)) throw error;
+      return this.decide(pod, nodes, known, initial);
+    }
     // Filters keep data of a node for Reserve in the state of each pod.
     if (results.get(node)?.search !== this.#searches && this.firstRejection(state, pod, node) !== undefined)
       return this.decide(pod, nodes);
     return { type: "placed", node, state };
   }
 
-  search(
-    pod: Pod,
-    nodes: readonly NodeInfo[],
-    { known, among, state = new Map() }: SearchOptions = {},
-  ): Search {
+  search(pod: Pod, nodes: readonly NodeInfo[], options: SearchOptions = {}): Search {
+    const { readable, rejections } = this.#unreadable.sift(pod, nodes);
+    try {
+      const search = this.#search(pod, readable, options);
+      return rejections.size === 0 ? search : withRejections(search, rejections);
+    } catch (error) {
+      if (!this.#unreadable.find(pod, readable, error)) throw error;
+      return this.search(pod, nodes, options);
+    }
+  }
+
+  #search(pod: Pod, nodes: readonly NodeInfo[], { known, among, state = new Map() }: SearchOptions): Search {
     this.#searches++;
     const rejections = new Map<string, Rejection>();
     const found = (feasible: readonly NodeInfo[], results: NodeResults, upfront?: Rejection): Search => ({
@@ -356,6 +365,20 @@ export class SchedulingCycle {
     const best = feasible.filter((_, i) => totals[i] === highest);
     return best[Math.floor(this.#random() * best.length)] ?? best[0]!;
   }
+}
+
+/** Counts nodes that were left out. */
+function withRejections(search: Search, rejections: ReadonlyMap<string, Rejection>): Search {
+  const { diagnosis, plugins } = search;
+  return {
+    ...search,
+    diagnosis: {
+      ...diagnosis,
+      nodes: diagnosis.nodes + rejections.size,
+      rejections: new Map([...diagnosis.rejections, ...rejections]),
+    },
+    plugins: [...new Set([...plugins, ...[...rejections.values()].map(({ plugin }) => plugin)])],
+  };
 }
 
 /** No node takes the pod. */

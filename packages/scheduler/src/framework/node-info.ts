@@ -1,7 +1,7 @@
 import type { KubernetesVersion } from "@dray/api";
 import type { ContainerImage, Node, Pod } from "@dray/api/core/v1";
 import { HostPorts, hostPortsOf } from "./host-ports.ts";
-import { type Amounts, addTo, amountsOf, takenBy } from "./resources.ts";
+import { type Amounts, addTo, amountsOf, type PodUsage, takenBy } from "./resources.ts";
 
 /** A node with the pods that are on it or will be, and what they take. */
 export class NodeInfo {
@@ -9,7 +9,7 @@ export class NodeInfo {
   readonly #release: KubernetesVersion;
   #version = 0;
   #node: Node;
-  #allocatable: Amounts;
+  #allocatable: Amounts | undefined;
   #images: ReadonlyMap<string, number> | undefined;
   readonly pods = new Map<string, Pod>();
   /** Those of them that say near which pods they are or are not, wish or demand. */
@@ -20,12 +20,13 @@ export class NodeInfo {
   /** For scoring: with an assumption for containers that ask for nothing. */
   readonly scored = { cpu: 0, memory: 0 };
   readonly ports = new HostPorts();
+  /** Pods on the node that cannot be counted. */
+  readonly #uncounted = new Map<string, { readonly pod: Pod; readonly error: Error }>();
 
   constructor(node: Node, release: KubernetesVersion) {
     this.name = node.metadata.name;
     this.#release = release;
     this.#node = node;
-    this.#allocatable = amountsOf(node.status?.allocatable);
     images++;
   }
 
@@ -50,10 +51,19 @@ export class NodeInfo {
       images++;
     }
     this.#node = node;
-    this.#allocatable = amountsOf(node.status?.allocatable);
+    this.#allocatable = undefined;
   }
 
+  /** Those that cannot be counted, too. */
+  get allPods(): ReadonlyMap<string, Pod> {
+    if (this.#uncounted.size === 0) return this.pods;
+    return new Map([...this.pods, ...[...this.#uncounted].map(([uid, { pod }]) => [uid, pod] as const)]);
+  }
+
+  /** Throws if the node cannot be read, or a pod on it: nobody knows what is left then. */
   get allocatable(): Amounts {
+    for (const { error } of this.#uncounted.values()) throw error;
+    this.#allocatable ??= amountsOf(this.#node.status?.allocatable);
     return this.#allocatable;
   }
 
@@ -68,31 +78,50 @@ export class NodeInfo {
   }
 
   add(pod: Pod): void {
-    this.remove(pod.metadata.uid);
-    this.pods.set(pod.metadata.uid, pod);
+    const { uid, namespace, name } = pod.metadata;
+    this.remove(uid);
+    let usage: Usage;
+    try {
+      usage = usageOf(pod, this.#release);
+    } catch (error) {
+      const message = `pod ${namespace}/${name}: ${(error as Error).message}`;
+      this.#uncounted.set(uid, { pod, error: new TypeError(message, { cause: error }) });
+      this.#version++;
+      return;
+    }
+    this.pods.set(uid, pod);
     const { podAffinity, podAntiAffinity } = pod.spec.affinity ?? {};
     if (podAffinity || podAntiAffinity) this.podsWithAffinity.add(pod);
     if (podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.length) this.guarding.add(pod);
-    this.#count(pod, 1);
+    this.#count(usage, 1);
   }
 
   remove(uid: string): void {
+    if (this.#uncounted.delete(uid)) this.#version++;
     const pod = this.pods.get(uid);
     if (pod === undefined) return;
     this.pods.delete(uid);
     this.podsWithAffinity.delete(pod);
     this.guarding.delete(pod);
-    this.#count(pod, -1);
+    this.#count(usageOf(pod, this.#release), -1);
   }
 
-  #count(pod: Pod, sign: 1 | -1): void {
+  #count({ requested, scored, ports }: Usage, sign: 1 | -1): void {
     this.#version++;
-    const { requested, scored } = takenBy(pod, this.#release);
     addTo(this.requested, requested, sign);
     this.scored.cpu += sign * scored.cpu;
     this.scored.memory += sign * scored.memory;
-    for (const port of hostPortsOf(pod)) this.ports.count(port, sign);
+    for (const port of ports) this.ports.count(port, sign);
   }
+}
+
+/** Resources and ports that a pod takes on its node. */
+interface Usage extends PodUsage {
+  readonly ports: ReturnType<typeof hostPortsOf>;
+}
+
+function usageOf(pod: Pod, release: KubernetesVersion): Usage {
+  return { ...takenBy(pod, release), ports: hostPortsOf(pod) };
 }
 
 let images = 0;

@@ -1,5 +1,6 @@
 import type { Pod } from "@dray/api/core/v1";
 import type { PodDisruptionBudget } from "@dray/api/policy/v1";
+import { orRejected } from "../cycle/unreadable-nodes.ts";
 import type { Candidate } from "../framework/candidate.ts";
 import { counted } from "../framework/diagnosis.ts";
 import type {
@@ -89,8 +90,9 @@ export function defaultPreemption(options: DefaultPreemptionOptions): Plugin {
     node: NodeInfo,
     budgets: readonly PodDisruptionBudget[],
   ): Candidate | Rejection {
-    return budget.repeat(() =>
-      selectVictims(options.trials(), { state, pod }, node, { units: unitsOf([node]), budgets, now: now() }),
+    const surroundings = { units: unitsOf([node]), budgets, now: now() };
+    return orRejected(name, () =>
+      budget.repeat(() => selectVictims(options.trials(), { state, pod }, node, surroundings)),
     );
   }
 

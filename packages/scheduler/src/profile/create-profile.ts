@@ -6,8 +6,9 @@ import type {
   ProfilePlugins,
   SchedulerConfiguration,
 } from "../config/types.ts";
+import { feasibleNodesToFind } from "../cycle/feasible-nodes.ts";
 import type { Profile } from "../cycle/profile.ts";
-import { feasibleNodesToFind, SchedulingCycle } from "../cycle/scheduling-cycle.ts";
+import { SchedulingCycle } from "../cycle/scheduling-cycle.ts";
 import type { Plugin } from "../framework/framework.ts";
 import type { PluginArgs } from "../plugins/args.ts";
 import { defaultBinder } from "../plugins/default-binder.ts";
@@ -77,9 +78,19 @@ export function createProfile(
     metrics,
     profile: name,
     extended: configuration.extenders.length > 0,
+    leftOut({ node }, error) {
+      log.error(
+        { node: node.metadata.name, err: error },
+        "a node is left out: it has an object that cannot be read",
+      );
+      recorder.event(node, "Warning", "NodeLeftOut", leftOutText(error));
+    },
   });
   return { name, points, cycle, recorder };
 }
+
+const leftOutText = ({ message }: Error): string =>
+  `The scheduler cannot read this node, or a pod or device on it (${message}): no pod is placed here until the object has changed. The scheduler's log has the place; please report it.`;
 
 /** Resources that extenders manage alone are not counted. Upstream: scheduler.go, buildExtenders. */
 function withoutManagedResources(args: PluginArgs, { extenders }: SchedulerConfiguration): PluginArgs {

@@ -23,6 +23,8 @@ export interface QueueOptions {
   readonly maxBackoff?: number;
   /** Called for each pod that moves, with its new place and the event that moved it. */
   readonly moved?: (place: Place, event: string) => void;
+  /** Called when a plugin throws for a pod. */
+  readonly unreadable?: (pod: Pod, error: Error) => void;
 }
 
 /**
@@ -241,7 +243,13 @@ export class SchedulingQueue {
   #helps(entry: QueuedPod, event: ClusterEvent): boolean {
     const { byName } = this.#options.points(entry.pod);
     const asked = entry.gatedBy === undefined ? entry.rejectedBy : [...entry.rejectedBy, entry.gatedBy];
-    return asked.some((name) => byName.get(name)?.mayHelp(entry.pod, event) ?? true);
+    try {
+      return asked.some((name) => byName.get(name)?.mayHelp(entry.pod, event) ?? true);
+    } catch (error) {
+      // As upstream (isPodWorthRequeuing): where a plugin cannot say, the pod is tried.
+      this.#options.unreadable?.(entry.pod, error as Error);
+      return true;
+    }
   }
 
   #backoffTime(count: number): number {
@@ -274,9 +282,8 @@ export class SchedulingQueue {
 
   /** Reports whether a plugin turns the pod away. */
   #gate(entry: QueuedPod, event: string): boolean {
-    const gate = this.#options
-      .points(entry.pod)
-      .preEnqueue.find((plugin) => plugin.preEnqueue(entry.pod) !== undefined);
+    const { preEnqueue } = this.#options.points(entry.pod);
+    const gate = preEnqueue.find((plugin) => this.#turnsAway(plugin, entry.pod));
     if (gate === undefined) {
       delete entry.gatedBy;
       return false;
@@ -285,6 +292,15 @@ export class SchedulingQueue {
     entry.flushed = false;
     if (!this.#gated.has(entry)) this.#park(entry, "gated", event);
     return true;
+  }
+
+  #turnsAway(plugin: ExtensionPoints["preEnqueue"][number], pod: Pod): boolean {
+    try {
+      return plugin.preEnqueue(pod) !== undefined;
+    } catch (error) {
+      this.#options.unreadable?.(pod, error as Error);
+      return true;
+    }
   }
 
   #park(entry: QueuedPod, place: "unschedulable" | "gated", event: string): void {
