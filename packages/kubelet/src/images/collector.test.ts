@@ -136,6 +136,14 @@ test("when the node is short of disk all go that may", async () => {
   assert.deepEqual(refs(), ["b"]);
 });
 
+test("the Node shows an image without a name by its digest", async () => {
+  const { collector, changes } = setUp([image("sha256:1", 1, { tags: [], digests: [] })]);
+  collector.start();
+  await eventuallyPasses(() => assert.equal(changes(), 1));
+  assert.deepEqual(collector.nodeImages, [{ names: ["sha256:1"], sizeBytes: 1 }]);
+  await collector.stop();
+});
+
 test("the Node shows the 50 largest, with at most five names each, and hears of changes once", async () => {
   const many = Array.from({ length: 60 }, (_, i) => image(`i${i}`, i));
   const names = ["t1", "t2", "t3", "t4", "t5", "t6"];

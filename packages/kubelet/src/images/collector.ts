@@ -60,10 +60,11 @@ export class ImageCollector {
       .map(({ image }) => image)
       .sort((a, b) => b.sizeBytes - a.sizeBytes)
       .slice(0, maxNodeImages)
-      .map(({ digests, tags, sizeBytes }) => ({
-        names: [...digests, ...tags].slice(0, maxImageNames),
-        sizeBytes,
-      }));
+      .map(({ ref, digests, tags, sizeBytes }) => {
+        const names = [...digests, ...tags].slice(0, maxImageNames);
+        // An empty list would be stored as null.
+        return { names: names.length > 0 ? names : [ref], sizeBytes };
+      });
   }
 
   start(): void {

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { clusterName, dataDir, dataOutput, example } from "../../options/declarations.ts";
 import type { TargetFlags } from "../../options/target.ts";
-import type { ImageLoadOptions } from "./run.ts";
+import type { ImageLoadOptions, ImageStoreFlags } from "./run.ts";
 
 /** `dray image` */
 export function declareImage(program: Command): void {
@@ -56,6 +56,22 @@ start. The latest row that matches counts, before those of --image and those tha
     .option("--oci-dir <folder>", "the folder of nodes that `dray kubelet` runs, instead of a cluster's")
     .addHelpText("after", example("docker save example.com/app:v1 > app.tar\ndray image load app.tar"))
     .action(async (...args: [string, ImageLoadOptions]) => (await import("./run.ts")).imageLoad(...args));
+  images
+    .command("rm")
+    .description(
+      "remove loaded or pulled images from nodes that run real containers (`dray up --runtime oci`)",
+    )
+    .argument(
+      "<image...>",
+      "name, or digest as `dray image list` shows it; the image goes with its last name",
+    )
+    .addOption(clusterName())
+    .addOption(dataDir())
+    .option("--oci-dir <folder>", "the folder of nodes that `dray kubelet` runs, instead of a cluster's")
+    .addHelpText("after", example("dray image rm example.com/app:v1"))
+    .action(async (...args: [readonly string[], ImageStoreFlags]) =>
+      (await import("./run.ts")).imageRemove(...args),
+    );
   images
     .command("serve", { hidden: true })
     .description("serve a folder on port 80 of the pod's address, in place of nginx")

@@ -71,6 +71,12 @@ test("errors of image map name the accepted values, and change nothing", () =>
       assert.match(stderr, message);
     }
     assert.equal(existsSync(join(folder, "data/images.json")), false);
+    const host = await dray(["image", "rm", "a", ...dir]);
+    assert.equal(host.code, 1);
+    assert.match(host.stderr, /take no images: .*`dray image unmap` removes a row/);
+    const missing = await dray(["image", "rm", "a", "b:1", "--oci-dir", join(folder, "oci")]);
+    assert.equal(missing.code, 1);
+    assert.match(missing.stderr, /no such image: a, b:1; `dray image list` shows/);
     const none = await dray(["image", "map", "a", "b", "--data-dir", join(folder, "none")]);
     assert.equal(none.code, 1);
     assert.match(none.stderr, /there is no cluster in .*none/);

@@ -74,8 +74,7 @@ export async function imageList(flags: TargetFlags & { readonly output?: "json" 
 }
 
 async function listStored(ociDir: string, output: "json" | "yaml" | undefined): Promise<void> {
-  const { OciImages } = await import("@dray/kubelet");
-  const store = await OciImages.open({ directory: ociImagesDir(ociDir), now: Date.now });
+  const store = await openImages(ociDir);
   try {
     const images = await store.listImages();
     if (output !== undefined) return printData(images, output);
@@ -91,16 +90,18 @@ async function listStored(ociDir: string, output: "json" | "yaml" | undefined): 
   }
 }
 
-export interface ImageLoadOptions extends TargetFlags {
-  readonly as?: string;
+/** The flags that select a store of images. */
+export interface ImageStoreFlags extends TargetFlags {
   readonly ociDir?: string;
+}
+
+export interface ImageLoadOptions extends ImageStoreFlags {
+  readonly as?: string;
 }
 
 /** Loads the images of a file or folder for nodes that run real containers. */
 export async function imageLoad(path: string, options: ImageLoadOptions): Promise<void> {
-  const { OciImages } = await import("@dray/kubelet");
-  const directory = ociImagesDir(options.ociDir ?? clusterOciDir(options));
-  const images = await OciImages.open({ directory, now: Date.now });
+  const images = await openImages(options.ociDir ?? clusterOciDir(options));
   try {
     const name = options.as === undefined ? {} : { name: options.as };
     for (const { digest, references } of await images.importImages(path, name))
@@ -110,13 +111,35 @@ export async function imageLoad(path: string, options: ImageLoadOptions): Promis
   }
 }
 
+/** Removes images by name or digest. Goes on if one is missing, and fails in the end. */
+export async function imageRemove(names: readonly string[], options: ImageStoreFlags): Promise<void> {
+  const images = await openImages(options.ociDir ?? clusterOciDir(options));
+  const missing: string[] = [];
+  try {
+    for (const name of names) {
+      const removed = await images.removeName(name);
+      if (removed === undefined) missing.push(name);
+      else say(`${removed.join(", ")} removed; containers that run keep their files\n`);
+    }
+  } finally {
+    images.close();
+  }
+  if (missing.length > 0)
+    throw new Error(`no such image: ${missing.join(", ")}; \`dray image list\` shows those that are there`);
+}
+
+async function openImages(ociDir: string) {
+  const { OciImages } = await import("@dray/kubelet");
+  return OciImages.open({ directory: ociImagesDir(ociDir), now: Date.now });
+}
+
 /** Throws for a cluster without images. */
 function clusterOciDir(flags: TargetFlags): string {
   const { layout, config } = existing(flags);
   if (config.runtime === "oci") return layout.ociDir;
   throw new Error(
     config.runtime === "host"
-      ? `the nodes of the cluster in ${layout.dataDir} run commands of this machine (--runtime host) and take no images: \`dray image map\` says which command stands for an image`
+      ? `the nodes of the cluster in ${layout.dataDir} run commands of this machine (--runtime host) and take no images: \`dray image map\` says which command stands for an image, \`dray image unmap\` removes a row`
       : `the nodes of the cluster in ${layout.dataDir} take images from ${config.runtime}: load the image there, as with \`ctr -n k8s.io images import\``,
   );
 }

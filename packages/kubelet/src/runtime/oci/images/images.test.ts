@@ -58,6 +58,35 @@ test("archives and layouts are loaded, whatever their kind and compression", asy
   assert.deepEqual(blobsOf(store), []);
 });
 
+test("a rebuilt image takes the name of the old one, which goes with its last name", async (t) => {
+  const at = folder(t);
+  const [first, second] = [testImage([[file("a")]]), testImage([[file("b")]])];
+  const archive = (name: string, content: Buffer): string => {
+    writeFileSync(join(at, name), content);
+    return join(at, name);
+  };
+  const store = join(at, "store");
+  const images = await open(t, store);
+  const names = async (): Promise<(readonly string[])[]> =>
+    (await images.listImages()).map(({ tags }) => tags);
+  await images.importImages(archive("1.tar", dockerArchive(first, ["app:1", "app:old"])));
+  const [rebuilt] = await images.importImages(archive("2.tar", dockerArchive(second, ["app:1"])));
+  assert.deepEqual(await names(), [["docker.io/library/app:old"], ["docker.io/library/app:1"]]);
+  await images.importImages(archive("3.tar", dockerArchive(second, ["app:old"])));
+  assert.deepEqual(await names(), [["docker.io/library/app:1", "docker.io/library/app:old"]]);
+
+  assert.deepEqual(await images.removeName("app:1"), ["docker.io/library/app:1"]);
+  assert.deepEqual(await names(), [["docker.io/library/app:old"]]);
+  assert.equal(await images.removeName("app:1"), undefined);
+  assert.equal((await images.removeName(rebuilt!.digest))?.length, 2);
+  assert.deepEqual(blobsOf(store), []);
+  // An image that came without a name is known by its digest.
+  const [nameless] = await images.importImages(archive("4.tar", dockerArchive(first, null)));
+  assert.deepEqual(await names(), [[]]);
+  assert.deepEqual(await images.removeName(nameless!.digest), [nameless!.digest]);
+  assert.deepEqual(await names(), []);
+});
+
 test("an image of another platform is refused with those that there are", async (t) => {
   const at = folder(t);
   const foreign = testImage([[file("a")]]);

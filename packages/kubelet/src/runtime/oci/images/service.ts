@@ -116,7 +116,24 @@ export class OciImages implements ImageService {
 
   /** Imports images from a folder or archive (`dray image load`). Throws an error with the path. */
   async importImages(path: string, options: ImportOptions = {}): Promise<readonly ImportedImage[]> {
-    return importImages(this.#store, path, options);
+    const imported = await importImages(this.#store, path, options);
+    // Images that have lost their names to these.
+    await this.collect();
+    return imported;
+  }
+
+  /**
+   * Removes a name, and with the last one the image; by an ID or digest, the image with all its names.
+   * Returns the names removed, undefined if the image is missing. Running containers keep their files.
+   */
+  async removeName(text: string): Promise<readonly string[] | undefined> {
+    const manifest = this.#find(text);
+    if (manifest === undefined) return undefined;
+    const all = this.#store.images().find((one) => one.manifest === manifest)?.references ?? [];
+    const names = isDigest(text) ? all : [formatReference(parse(text))];
+    this.#store.untag(names);
+    await this.collect();
+    return names;
   }
 
   async listImages(): Promise<readonly Image[]> {

@@ -209,23 +209,41 @@ export class ContentStore {
     );
   }
 
-  /** Tags an image; the reference is removed from another one. */
+  /**
+   * Tags an image; the reference is removed from another one. `collect` removes that one if no name is left
+   * to it, as containerd does.
+   */
   tag(reference: string, manifest: string): void {
-    this.database.transaction(() =>
+    this.database.transaction(() => {
+      const before = this.find(reference);
       this.database.sql
         .prepare(
           "INSERT INTO images VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET manifest = excluded.manifest, created = excluded.created",
         )
-        .run(reference, manifest, Math.floor(this.#now())),
-    );
+        .run(reference, manifest, Math.floor(this.#now()));
+      if (before !== undefined && before !== manifest) this.#dropNameless(before);
+    });
   }
 
-  /** Removes references. `collect` removes blobs that only they referred to. */
+  /** Removes references. `collect` removes images without a name, and blobs that only they referred to. */
   untag(references: readonly string[]): void {
     this.database.transaction(() => {
       const remove = this.database.sql.prepare("DELETE FROM images WHERE reference = ?");
-      for (const reference of references) remove.run(reference);
+      for (const reference of references) {
+        const before = this.find(reference);
+        remove.run(reference);
+        if (before !== undefined) this.#dropNameless(before);
+      }
     });
+  }
+
+  /** An image that has lost its last name is not kept by its digest alone. */
+  #dropNameless(manifest: string): void {
+    const { sql } = this.database;
+    const rows = sql.prepare("SELECT reference FROM images WHERE manifest = ?").all(manifest);
+    const references = rows.map((row) => String(row["reference"]));
+    if (!references.every(isDigest)) return;
+    for (const reference of references) sql.prepare("DELETE FROM images WHERE reference = ?").run(reference);
   }
 
   /** Digest of the manifest of a reference. */
