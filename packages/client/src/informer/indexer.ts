@@ -46,7 +46,7 @@ export class Indexer<T extends KubeObject> {
 
   handle(handler: InformerHandler<T>): () => void {
     this.#handlers.add(handler);
-    for (const object of this.list()) this.#notify(() => handler.add?.(object));
+    for (const object of this.list()) this.#notify(object, () => handler.add?.(object));
     return () => this.#handlers.delete(handler);
   }
 
@@ -57,7 +57,7 @@ export class Indexer<T extends KubeObject> {
     this.#list = undefined;
     this.#reindex(key, old, object);
     for (const handler of this.#handlers)
-      this.#notify(() => (old === undefined ? handler.add?.(object) : handler.update?.(object, old)));
+      this.#notify(object, () => (old === undefined ? handler.add?.(object) : handler.update?.(object, old)));
   }
 
   remove(object: T): void {
@@ -67,7 +67,7 @@ export class Indexer<T extends KubeObject> {
     this.#objects.delete(key);
     this.#list = undefined;
     this.#reindex(key, old, undefined);
-    for (const handler of this.#handlers) this.#notify(() => handler.delete?.(object));
+    for (const handler of this.#handlers) this.#notify(object, () => handler.delete?.(object));
   }
 
   /** Replaces the whole state. Handlers are notified of the differences. */
@@ -85,17 +85,17 @@ export class Indexer<T extends KubeObject> {
   /** Calls all handlers for every object, as for an update without a change. */
   resync(): void {
     for (const object of this.list())
-      for (const handler of this.#handlers) this.#notify(() => handler.update?.(object, object));
+      for (const handler of this.#handlers) this.#notify(object, () => handler.update?.(object, object));
   }
 
   #reindex(key: string, old: T | undefined, object: T | undefined): void {
     for (const { keys, entries } of this.#indexes) {
-      for (const value of old === undefined ? [] : keys(old)) {
+      for (const value of this.#keysOf(keys, old)) {
         const objects = entries.get(value);
         objects?.delete(key);
         if (objects?.size === 0) entries.delete(value);
       }
-      for (const value of object === undefined ? [] : keys(object)) {
+      for (const value of this.#keysOf(keys, object)) {
         const objects = entries.get(value);
         if (objects === undefined) entries.set(value, new Map([[key, object as T]]));
         else objects.set(key, object as T);
@@ -103,12 +103,23 @@ export class Indexer<T extends KubeObject> {
     }
   }
 
+  /** An object for which an index throws is not in it: the informer goes on. */
+  #keysOf(keys: (object: T) => readonly string[], object: T | undefined): readonly string[] {
+    if (object === undefined) return [];
+    try {
+      return keys(object);
+    } catch (error) {
+      this.#log.error({ object: keyOf(object.metadata), err: error }, "an informer's index has thrown");
+      return [];
+    }
+  }
+
   /** A handler that throws does not keep the others from being notified. */
-  #notify(call: () => void): void {
+  #notify(object: T, call: () => void): void {
     try {
       call();
     } catch (error) {
-      this.#log.error({ err: error }, "an informer's handler has thrown");
+      this.#log.error({ object: keyOf(object.metadata), err: error }, "an informer's handler has thrown");
     }
   }
 }
