@@ -15,5 +15,6 @@ export {
   signCertificateRequest,
 } from "./pki.ts";
 export type { KubeletClient } from "./proxy/kubelet.ts";
+export type { LoopbackPods } from "./proxy/loopback-pods.ts";
 export { bodyLimit } from "./request/body-limit.ts";
 export { type ApiServer, createServer, type ServerOptions } from "./server/server.ts";

@@ -45,6 +45,11 @@ export interface ValidationContext {
    * variable `variables`.
    */
   admissionExpressions?(options: { readonly composes: boolean }): AdmissionExpressions;
+  /**
+   * Endpoints may have addresses of 127.0.0.0/8, since nodes of the cluster give their pods such addresses.
+   * Upstream rejects them.
+   */
+  readonly loopbackEndpoints?: boolean | undefined;
   /** Labels of the object's namespace: claims with admin access need one. */
   readonly namespaceLabels?: Labels | undefined;
 }

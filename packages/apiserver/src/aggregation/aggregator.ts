@@ -1,6 +1,7 @@
 import type { ApiRequest, ApiResponse, Clock, Log, UserInfo } from "@dray/client";
 import type { Certificate } from "../certificates/pki.ts";
 import type { ServedResource } from "../kinds/resources.ts";
+import type { LoopbackPods } from "../proxy/loopback-pods.ts";
 import type { RequestInfo } from "../request/info.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { OwnObjects } from "../write/own-objects.ts";
@@ -11,6 +12,7 @@ import { RemoteServices } from "./remote-services.ts";
 export interface AggregatorParts {
   readonly own: OwnObjects;
   readonly storage: Storage;
+  readonly loopbackPods: LoopbackPods | undefined;
   readonly resources: readonly ServedResource[];
   /**
    * The client certificate that the server, as a front proxy, presents to back ends
@@ -30,9 +32,9 @@ export class Aggregator {
   readonly #backEnds: BackEnds;
   readonly #clock: Clock;
 
-  constructor({ own, storage, resources, proxyClient, clock, log }: AggregatorParts) {
+  constructor({ own, storage, loopbackPods, resources, proxyClient, clock, log }: AggregatorParts) {
     this.#clock = clock;
-    this.#backEnds = new BackEnds(storage, proxyClient);
+    this.#backEnds = new BackEnds({ storage, loopbackPods }, proxyClient);
     this.#local = new LocalServices({ own, storage, resources, clock, log });
     this.remote = new RemoteServices({ own, storage, backEnds: this.#backEnds, clock, log });
   }

@@ -4,8 +4,7 @@ import type { ConnectionOptions } from "node:tls";
 import type { APIService, ServiceReference } from "@dray/api/apiregistration/v1";
 import type { Certificate } from "../certificates/pki.ts";
 import { failureText } from "../errors/go-errors.ts";
-import { type Address, resolveService } from "../proxy/service-address.ts";
-import type { Storage } from "../storage/storage.ts";
+import { type Address, resolveService, type ServiceSources } from "../proxy/service-address.ts";
 
 /** An APIService whose version another server serves: its back end is a Service. */
 export type RemoteService = APIService & { readonly spec: { readonly service: ServiceReference } };
@@ -37,12 +36,12 @@ const maxDocumentLength = 64 * 2 ** 20;
 /** The connections to back ends; idle ones are kept alive. */
 export class BackEnds {
   readonly #agent = new Agent({ keepAlive: true, scheduling: "lifo", timeout: 60_000 });
-  readonly #storage: Storage;
+  readonly #services: ServiceSources;
   readonly #certificate: Certificate | undefined;
 
   /** `certificate`: the client certificate of this server as a front proxy. */
-  constructor(storage: Storage, certificate: Certificate | undefined) {
-    this.#storage = storage;
+  constructor(services: ServiceSources, certificate: Certificate | undefined) {
+    this.#services = services;
     this.#certificate = certificate;
   }
 
@@ -54,7 +53,7 @@ export class BackEnds {
   /** Returns the address of the Service of an APIService. Throws an Error with Kubernetes' message. */
   address({ spec }: RemoteService): Address {
     const { namespace = "", name = "", port = 443 } = spec.service;
-    return resolveService({ namespace, name, port }, this.#storage);
+    return resolveService({ namespace, name, port }, this.#services);
   }
 
   /** Options of node:tls. Upstream: remote_available_controller.go, BuildTransportConfig */

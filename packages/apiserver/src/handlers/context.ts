@@ -10,6 +10,7 @@ import type { WatchProgress } from "../flowcontrol/limiter.ts";
 import { headersOf } from "../http/warnings.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import type { KubeletClient } from "../proxy/kubelet.ts";
+import type { LoopbackPods } from "../proxy/loopback-pods.ts";
 import type { Accepted } from "../request/accept.ts";
 import type { RequestInfo } from "../request/info.ts";
 import type { Pause } from "../request/large-work.ts";
@@ -34,6 +35,7 @@ export interface Context {
   /** All served resources, by `group/version/resource`. */
   readonly resources: ReadonlyMap<string, ServedResource>;
   readonly kubelet: KubeletClient;
+  readonly loopbackPods: LoopbackPods | undefined;
   /** For metrics.k8s.io. */
   readonly usage: UsageCollector;
   /** Texts of Warning headers; handlers add to it. */

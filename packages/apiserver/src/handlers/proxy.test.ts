@@ -20,11 +20,12 @@ const namespace = "/api/v1/namespaces/n";
 async function started(
   t: TestContext,
   options: Partial<ServerOptions> = {},
+  podAddress = address,
 ): Promise<TestServer & { port: number }> {
   const backend = createServer((request, response) => {
     response.end(`${request.method} ${request.url}`);
   });
-  backend.listen(0, address);
+  backend.listen(0, podAddress);
   await once(backend, "listening");
   const { port } = backend.address() as AddressInfo;
   const tested = await testServer({ ...options, disabledAdmissionPlugins: ["ServiceAccount"] });
@@ -40,7 +41,7 @@ async function started(
   ];
   for (const name of ["p", "other"]) {
     await tested.call("POST", `${namespace}/pods`, { body: { metadata: { name }, spec: { containers } } });
-    const podIP = name === "p" ? address : "192.0.2.200";
+    const podIP = name === "p" ? podAddress : "192.0.2.200";
     const body = { status: { podIP, podIPs: [{ ip: podIP }] } };
     await tested.call("PATCH", `${namespace}/pods/${name}/status`, { body });
   }
@@ -53,13 +54,13 @@ async function started(
 }
 
 /** Returns an endpoint of the service at this address, with a reference to the pod. */
-function slice(name: string, port: number, pod: string, ready = true): object {
+function slice(name: string, port: number, pod: string, { ready = true, at = address } = {}): object {
   return {
     metadata: { name, labels: { "kubernetes.io/service-name": "s" } },
     addressType: "IPv4",
     ports: [{ name: "web", port }],
     endpoints: [
-      { addresses: [address], conditions: { ready }, targetRef: { kind: "Pod", namespace: "n", name: pod } },
+      { addresses: [at], conditions: { ready }, targetRef: { kind: "Pod", namespace: "n", name: pod } },
     ],
   };
 }
@@ -108,7 +109,11 @@ test("a service proxies to a ready pod of its EndpointSlices", { skip }, async (
   assert.deepEqual(await ask(tested, "/services/s:web/proxy/"), none);
   const { port } = tested;
   // An address is used only if it is that of the pod, which is ready.
-  for (const body of [slice("x", port, "other"), slice("y", port, "p", false), slice("z", port, "gone")]) {
+  for (const body of [
+    slice("x", port, "other"),
+    slice("y", port, "p", { ready: false }),
+    slice("z", port, "gone"),
+  ]) {
     await tested.call("POST", slices, { body });
   }
   assert.deepEqual(await ask(tested, "/services/s:web/proxy/"), none);
@@ -135,4 +140,34 @@ test("before 1.37 a service proxies to a pod of its Endpoints", { skip }, async 
     503,
     'no endpoints available for service "s:81"',
   ]);
+});
+
+test("pods that are processes of this machine are reached at their loopback addresses", async (t) => {
+  const at = "127.213.2.3";
+  let served = 0;
+  const asked: string[] = [];
+  const loopbackPods = {
+    port(host: string, port: number) {
+      asked.push(`${host}:${port}`);
+      return port === 80 ? served : port;
+    },
+  };
+  const tested = await started(t, { loopbackPods }, at);
+  const { port } = tested;
+  served = port;
+  const slices = "/apis/discovery.k8s.io/v1/namespaces/n/endpointslices";
+  await tested.call("POST", slices, { body: slice("s", 80, "p", { at }) });
+  for (const path of ["/pods/p/proxy/", "/pods/p:80/proxy/", "/services/s:80/proxy/"])
+    assert.deepEqual(await ask(tested, path), [200, "GET /"], path);
+  assert.deepEqual([...new Set(asked)], [`${at}:${port}`, `${at}:80`]);
+  const body = { metadata: { name: "s" }, subsets: [{ addresses: [{ ip: at }] }] };
+  assert.equal((await tested.call("POST", `${namespace}/endpoints`, { body })).status, 201);
+});
+
+test("loopback addresses are refused by default", async (t) => {
+  const at = "127.213.2.4";
+  const tested = await started(t, {}, at);
+  assert.deepEqual(await ask(tested, "/pods/p/proxy/"), [400, "address not allowed"]);
+  const slices = "/apis/discovery.k8s.io/v1/namespaces/n/endpointslices";
+  assert.equal((await tested.call("POST", slices, { body: slice("s", 80, "p", { at }) })).status, 422);
 });

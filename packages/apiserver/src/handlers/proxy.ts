@@ -6,6 +6,7 @@ import { isLoopback as isLoopbackAddress, parseAddress, unmapped } from "@dray/a
 import type { ApiResponse } from "@dray/client";
 import { bodyResponse } from "../http/response.ts";
 import { kubeletAddress, type Target } from "../proxy/kubelet.ts";
+import { isLoopbackIPv4, type LoopbackPods, podAddress } from "../proxy/loopback-pods.ts";
 import { serviceEndpoint } from "../proxy/service-endpoint.ts";
 import { isUpgrade } from "../upgrade/request.ts";
 import { admitConnection } from "./connect.ts";
@@ -74,11 +75,13 @@ const targets: Readonly<
     const pod = registry.need(served, info.namespace, name).object as Pod;
     const first = pod.spec?.containers.find(({ ports }) => ports?.length)?.ports?.[0]?.containerPort;
     const host = pod.status?.podIPs?.[0]?.ip ?? pod.status?.podIP ?? "";
-    checkReachable(host);
-    return { scheme, host, port: port || (first === undefined ? "" : String(first)) };
+    const { loopbackPods } = context;
+    if (loopbackPods === undefined || !isLoopbackIPv4(host)) checkReachable(host);
+    const target = { scheme, host, port: port || (first === undefined ? "" : String(first)) };
+    return servedPort(target, loopbackPods);
   },
   services(context, { scheme, name, port }) {
-    return { scheme, ...serviceEndpoint(context, name, port) };
+    return servedPort({ scheme, ...serviceEndpoint(context, name, port) }, context.loopbackPods);
   },
   async nodes(context, { scheme, name, port }) {
     const client = context.kubelet;
@@ -92,6 +95,13 @@ const targets: Readonly<
     return { scheme, host: kubelet.host, port };
   },
 };
+
+/** Replaces the port by the one at which a pod on this machine serves it. */
+function servedPort(target: Target, loopbackPods: LoopbackPods | undefined): Target {
+  const port = Number(target.port || (target.scheme === "https" ? 443 : 80));
+  if (!Number.isInteger(port)) return target;
+  return { ...target, port: String(podAddress({ host: target.host, port }, loopbackPods).port) };
+}
 
 /**
  * Resolves the name of a node. Throws 400 if it has no address.

@@ -4,11 +4,18 @@ import type { Pod, Service, ServicePort } from "@dray/api/core/v1";
 import type { EndpointSlice } from "@dray/api/discovery/v1";
 import { objectKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
+import { type LoopbackPods, podAddress } from "./loopback-pods.ts";
 
 /** The target of a connection. */
 export interface Address {
   readonly host: string;
   readonly port: number;
+}
+
+/** Sources of the addresses of services. */
+export interface ServiceSources {
+  readonly storage: Storage;
+  readonly loopbackPods: LoopbackPods | undefined;
 }
 
 /** Label of EndpointSlices with the name of their service. */
@@ -17,10 +24,13 @@ export const serviceLabel = "kubernetes.io/service-name";
 /**
  * Returns the address of a service as reachable from the server's own machine: one of its ready endpoints,
  * because there may be no proxy for cluster addresses here; otherwise one of its ready pods, because an
- * EndpointSlice cannot contain the loopback addresses of pods on the host runtime; otherwise its cluster
- * address. Throws an Error with Kubernetes' message.
+ * EndpointSlice cannot contain loopback addresses without `loopbackPods`; otherwise its cluster address.
+ * Throws an Error with Kubernetes' message.
  */
-export function resolveService({ namespace, name, port = 443 }: ServiceReference, storage: Storage): Address {
+export function resolveService(
+  { namespace, name, port = 443 }: ServiceReference,
+  { storage, loopbackPods }: ServiceSources,
+): Address {
   const stored = storage.cache("services").get(objectKey("services", namespace, name));
   if (stored === undefined) throw new Error(`service ${quoted(name)} not found`);
   const { spec = {} } = stored.object as Service;
@@ -28,7 +38,7 @@ export function resolveService({ namespace, name, port = 443 }: ServiceReference
   const servicePort = spec.ports?.find((candidate) => candidate.port === port);
   if (servicePort === undefined) throw new Error(`no service port ${port} found for service ${quoted(name)}`);
   const ready = readyEndpoint(stored.object as Service, servicePort, storage);
-  if (ready !== undefined) return ready;
+  if (ready !== undefined) return podAddress(ready, loopbackPods);
   if (!spec.clusterIP || spec.clusterIP === "None")
     throw new Error(`no endpoints available for service ${quoted(name)}`);
   return { host: spec.clusterIP, port };

@@ -8,6 +8,7 @@ import type { Certificate } from "../certificates/pki.ts";
 import type { PortRange } from "../kinds/core/service/ports.ts";
 import type { Listener, ListenOptions } from "../listener/listener.ts";
 import type { KubeletClient } from "../proxy/kubelet.ts";
+import type { LoopbackPods } from "../proxy/loopback-pods.ts";
 
 export interface ServerOptions {
   /** Stores the objects; `close` of the server leaves it open. */
@@ -80,6 +81,10 @@ export interface ServerOptions {
   readonly serviceRanges?: readonly string[];
   /** Range of node ports of services; 30000 to 32767 if absent. */
   readonly nodePorts?: PortRange;
+  /**
+   * Present if pods are processes of this machine. Absent: addresses of 127.0.0.0/8 are refused, as upstream.
+   */
+  readonly loopbackPods?: LoopbackPods;
 }
 
 /** A Kubernetes API server. */

@@ -89,7 +89,7 @@ export function createParts(foundation: Foundation): ServerParts {
   const resources = new ResourceSet(servedResources(features, options.runtimeConfig));
   const servedBy = ({ group, version, resource }: RequestInfo): ServedResource | undefined =>
     resources.byPath.get(`${group}/${version}/${resource}`);
-  const webhooks = new WebhookClient(storage, clock);
+  const webhooks = new WebhookClient({ storage, loopbackPods: options.loopbackPods }, clock);
   const { registry, own } = createRegistry(foundation, access, resources.list, webhooks);
   tokens.legacyUsed = (secret) => {
     markUsed(registry, resources.list, secret).catch((error: unknown) =>
@@ -100,6 +100,7 @@ export function createParts(foundation: Foundation): ServerParts {
   const aggregator = new Aggregator({
     own,
     storage,
+    loopbackPods: options.loopbackPods,
     resources: resources.list,
     proxyClient: options.proxyClient,
     clock,
@@ -134,6 +135,7 @@ export function createParts(foundation: Foundation): ServerParts {
         tokens,
         resources: resources.byPath,
         kubelet: options.kubelet ?? {},
+        loopbackPods: options.loopbackPods,
         usage: usageCollector(foundation),
       },
     },
@@ -184,7 +186,10 @@ function createRegistry(
     newId,
     admission: new Admission(plugins),
     managers: new ManagedFields(resources, features.version),
-    checks: new Checks(features, storage, deviceSelectors(features), options.creationWarnings),
+    checks: new Checks(features, storage, deviceSelectors(features), {
+      creationWarnings: options.creationWarnings,
+      loopbackEndpoints: options.loopbackPods !== undefined,
+    }),
     authorize,
     strategyOf: strategyLookup({ serviceAllocator: allocator }),
   });

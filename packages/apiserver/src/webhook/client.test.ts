@@ -24,7 +24,7 @@ test("a connection that the webhook has closed meanwhile is opened again", async
   await new Promise<void>((resolve) => {
     server.listen(0, "127.0.0.1", resolve);
   });
-  const client = new WebhookClient({} as Storage, systemClock);
+  const client = new WebhookClient({ storage: {} as Storage, loopbackPods: undefined }, systemClock);
   const config = {
     url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     caBundle: Buffer.from(authority.certificate).toString("base64"),

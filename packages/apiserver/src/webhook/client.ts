@@ -4,8 +4,7 @@ import { quoted } from "@dray/api";
 import type { WebhookClientConfig } from "@dray/api/admissionregistration/v1";
 import type { Clock } from "@dray/client";
 import { failureText, statusText } from "../errors/go-errors.ts";
-import { type Address, resolveService } from "../proxy/service-address.ts";
-import type { Storage } from "../storage/storage.ts";
+import { type Address, resolveService, type ServiceSources } from "../proxy/service-address.ts";
 import { CallFailure } from "./errors.ts";
 
 /** Maximum size of a response, in bytes. */
@@ -22,11 +21,11 @@ interface Target {
 /** Calls webhooks over HTTPS; connections are kept alive. */
 export class WebhookClient {
   readonly #agent = new Agent({ keepAlive: true, scheduling: "lifo", timeout: 60_000 });
-  readonly #storage: Storage;
+  readonly #services: ServiceSources;
   readonly #clock: Clock;
 
-  constructor(storage: Storage, clock: Clock) {
-    this.#storage = storage;
+  constructor(services: ServiceSources, clock: Clock) {
+    this.#services = services;
     this.#clock = clock;
   }
 
@@ -62,7 +61,7 @@ export class WebhookClient {
 
   #target({ service }: WebhookClientConfig, url: URL): Target {
     if (service !== undefined)
-      return { url, address: resolveService(service, this.#storage), serverName: url.hostname };
+      return { url, address: resolveService(service, this.#services), serverName: url.hostname };
     const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
     return { url, address: { host, port: Number(url.port || 443) }, serverName: host };
   }

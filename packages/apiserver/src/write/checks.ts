@@ -24,6 +24,12 @@ interface CheckedUpdate extends CheckedCreate {
   readonly subresource: string;
 }
 
+/** Properties of the cluster that checks depend on, beside its features. */
+interface ClusterChecks {
+  readonly creationWarnings?: CreationWarnings | undefined;
+  readonly loopbackEndpoints?: boolean;
+}
+
 /**
  * The validation of @dray/api with its context: feature gates, the CEL compiler, the labels of the namespace.
  */
@@ -31,18 +37,13 @@ export class Checks {
   readonly #features: Features;
   readonly #storage: Storage;
   readonly #compile: Compile;
-  readonly #creationWarnings: CreationWarnings;
+  readonly #cluster: ClusterChecks;
 
-  constructor(
-    features: Features,
-    storage: Storage,
-    compile: Compile,
-    creationWarnings: CreationWarnings = () => [],
-  ) {
+  constructor(features: Features, storage: Storage, compile: Compile, cluster: ClusterChecks = {}) {
     this.#features = features;
     this.#storage = storage;
     this.#compile = compile;
-    this.#creationWarnings = creationWarnings;
+    this.#cluster = cluster;
   }
 
   create(kind: ModelledKind, object: KubeObject, request: CheckedCreate): readonly FieldError[] {
@@ -68,7 +69,7 @@ export class Checks {
     { group, resource }: { readonly group: string; readonly resource: string },
     object: KubeObject,
   ): readonly string[] {
-    return this.#creationWarnings(group, resource, object);
+    return this.#cluster.creationWarnings?.(group, resource, object) ?? [];
   }
 
   #context(
@@ -92,6 +93,7 @@ export class Checks {
         };
       },
       namespaceLabels: labels,
+      loopbackEndpoints: this.#cluster.loopbackEndpoints,
     };
   }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { featuresOf, parseFeatureGates, parseKubernetesVersion } from "@dray/api";
-import type { ApiServer } from "@dray/apiserver";
+import type { ApiServer, LoopbackPods } from "@dray/apiserver";
 import { type Client, type Clock, createClient, type Log, withFields } from "@dray/client";
 import type { Store } from "@dray/store";
 import { type Credentials, ownRequestHeader } from "../credentials/credentials.ts";
@@ -59,6 +59,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     await Promise.all([import("@dray/apiserver"), import("@dray/scheduler"), import("@dray/controllers")]);
   const { bindAddress, addresses, enabledAdmissionPlugins = [] } = options;
   const port = await choosePort(bindAddress, options.port);
+  const loopbackPods = options.runtime === "host" ? await podsOfThisMachine() : undefined;
   const newId = (): string => randomUUID();
   const features = featuresOf(parseKubernetesVersion(kubernetesVersion), parseFeatureGates(featureGates));
   const configuration = schedulerConfig && parseSchedulerConfiguration(schedulerConfig.text, features);
@@ -76,6 +77,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     proxyClient: credentials.frontProxyClient,
     requestHeader: ownRequestHeader(credentials),
     kubelet: { ...credentials.kubeletClient, authority: credentials.authority.certificate, onLoopback: true },
+    ...(loopbackPods && { loopbackPods }),
     advertisedPort: port,
     advertisedAddress: addresses.advertised,
     runtimeConfig: { [metricsApi]: true, ...options.runtimeConfig },
@@ -142,6 +144,12 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     await server.close();
     throw error;
   }
+}
+
+/** Pods of the runtime host: processes of this machine, each with an address of 127.0.0.0/8. */
+export async function podsOfThisMachine(): Promise<LoopbackPods> {
+  const { podPort } = await import("@dray/kubelet/pod-port");
+  return { port: podPort };
 }
 
 /** Returns the result of the promise; rejects with the signal's reason once that is aborted. */

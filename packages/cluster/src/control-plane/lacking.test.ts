@@ -19,8 +19,8 @@ test("creating a kind that nothing acts on returns a warning, creating another n
 test("warns of objects that need what the runtime lacks", () => {
   const of = (runtime: string, spec: object): string =>
     lackWarnings(runtime)("", "services", object(spec)).join();
-  assert.match(of("host", { type: "ClusterIP" }), /with --runtime host .* lead nowhere/);
-  assert.equal(of("host", { type: "ExternalName" }), "");
+  assert.equal(of("host", { type: "ClusterIP" }), "");
+  assert.match(of("host", { type: "LoadBalancer" }), /^spec\.type: this cluster has no load balancers/);
   assert.equal(of("oci", { type: "NodePort" }), "");
   assert.match(of("oci", { type: "LoadBalancer" }), /^spec\.type: this cluster has no load balancers/);
   const policy = (runtime: string): string =>

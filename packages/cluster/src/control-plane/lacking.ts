@@ -38,16 +38,8 @@ const lacking: readonly Lack[] = [
   {
     group: "",
     resource: "services",
-    warning: (object, runtime) =>
-      runtime === "host" && (object as Service).spec.type !== "ExternalName"
-        ? "with --runtime host the addresses and names of Services lead nowhere: see --runtime oci"
-        : undefined,
-  },
-  {
-    group: "",
-    resource: "services",
-    warning: (object, runtime) =>
-      runtime !== "host" && (object as Service).spec.type === "LoadBalancer"
+    warning: (object) =>
+      (object as Service).spec.type === "LoadBalancer"
         ? "spec.type: this cluster has no load balancers: the Service is reached at its node ports"
         : undefined,
   },

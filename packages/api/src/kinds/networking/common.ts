@@ -36,7 +36,11 @@ export function checkHost(errors: FieldErrors, host: string | undefined): void {
  * Rejects addresses that cannot be endpoints: unspecified, loopback and link-local ones.
  * Upstream: pkg/apis/core/validation/validation.go, ValidateEndpointIP.
  */
-export function checkEndpointAddress(errors: FieldErrors, text: string): void {
+export function checkEndpointAddress(
+  errors: FieldErrors,
+  text: string,
+  { loopbackEndpoints }: Pick<ValidationContext, "loopbackEndpoints">,
+): void {
   const read = parseSloppyAddress(text);
   if (read === undefined) {
     errors.invalid(text, "must be a valid IP address");
@@ -44,7 +48,7 @@ export function checkEndpointAddress(errors: FieldErrors, text: string): void {
   }
   const address = unmapped(read);
   if (isUnspecified(address)) errors.invalid(text, `may not be unspecified (${text})`);
-  if (isLoopback(address)) {
+  if (isLoopback(address) && !(loopbackEndpoints && address.bits === 32)) {
     errors.invalid(text, "may not be in the loopback range (127.0.0.0/8, ::1/128)");
   }
   if (isLinkLocalUnicast(address)) {

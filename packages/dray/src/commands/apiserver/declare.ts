@@ -93,6 +93,10 @@ function addAddressFlags(command: Command): void {
     )
     .option("--service-node-port-range <ports>", "range of node ports of services (default: 30000-32767)")
     .option(
+      "--loopback-pods [boolean]",
+      "pods are processes of this machine (--runtime host): endpoints may have addresses of 127.0.0.0/8 (default: false)",
+    )
+    .option(
       "--advertise-address <address>",
       "where the service kubernetes finds the server (default: the bind address, or that of this machine)",
     );

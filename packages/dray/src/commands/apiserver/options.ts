@@ -24,6 +24,7 @@ export interface UpstreamFlags extends FrontProxyFlags {
   readonly serviceAccountKeyFile?: readonly string[];
   readonly serviceClusterIpRange?: string;
   readonly serviceNodePortRange?: string;
+  readonly loopbackPods?: string | true;
   readonly advertiseAddress?: string;
   readonly kubeletCertificateAuthority?: string;
   readonly kubeletClientCertificate?: string;
@@ -53,6 +54,8 @@ export interface UpstreamOptions {
     | "nodePorts"
   >;
   readonly advertiseAddress?: string;
+  /** Pods are processes of this machine. */
+  readonly hasLoopbackPods: boolean;
   /** Trusted in addition to the cluster's own. */
   readonly clientAuthority?: string;
   /** Replaces the cluster's own. */
@@ -106,6 +109,7 @@ export function upstreamOptions(flags: UpstreamFlags): UpstreamOptions {
       ...(nodePorts === undefined ? {} : { nodePorts }),
     },
     ...(advertiseAddress === undefined ? {} : { advertiseAddress }),
+    hasLoopbackPods: isOn("--loopback-pods", flags.loopbackPods),
     ...(clientAuthority === undefined ? {} : { clientAuthority }),
     ...(serving === undefined ? {} : { serving }),
     frontProxy: frontProxyOptions(flags),

@@ -10,6 +10,7 @@ import {
   ensureCredentials,
   kubeconfigFiles,
   openStore,
+  podsOfThisMachine,
   prepareDataDir,
   recordStoreVersion,
   refreshKubeconfigs,
@@ -75,6 +76,7 @@ export async function apiserver(options: ApiServerOptions): Promise<void> {
     await store.close();
     throw error;
   }
+  const loopbackPods = upstream.hasLoopbackPods ? await podsOfThisMachine() : undefined;
   const server = await createServer({
     store,
     kubernetesVersion,
@@ -91,6 +93,7 @@ export async function apiserver(options: ApiServerOptions): Promise<void> {
     serviceAccounts: { key: credentials.serviceAccountKey, ...upstream.serviceAccounts },
     ...frontProxy(upstream.frontProxy, credentials),
     kubelet: { ...credentials.kubeletClient, ...upstream.kubelet },
+    ...(loopbackPods && { loopbackPods }),
     advertisedPort: port,
     advertisedAddress: addresses.advertised,
   });

@@ -231,12 +231,8 @@ function checkTraffic(errors: FieldErrors, spec: ServiceSpec): void {
   }
 }
 
-function checkSpec(
-  errors: FieldErrors,
-  object: Service,
-  { features: { version } }: ValidationContext,
-  old?: Service,
-): void {
+function checkSpec(errors: FieldErrors, object: Service, context: ValidationContext, old?: Service): void {
+  const { version } = context.features;
   const spec = object.spec ?? emptySpec;
   const ports = spec.ports ?? [];
   if (ports.length === 0 && !isHeadless(spec) && spec.type !== "ExternalName")
@@ -249,7 +245,7 @@ function checkSpec(
   const before = old?.spec?.externalIPs;
   (spec.externalIPs ?? []).forEach((address, index) => {
     const here = errors.at("spec.externalIPs").index(index);
-    if (checkLegacyAddress(here, address, { version, before })) checkEndpointAddress(here, address);
+    if (checkLegacyAddress(here, address, { version, before })) checkEndpointAddress(here, address, context);
   });
   errors.at("spec.type").oneOf(spec.type, ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]);
   checkTwice(errors, spec);

@@ -8,7 +8,6 @@ import type { ValidationContext } from "../../../checks/context.ts";
 import { asTyped, checkImmutable, type FieldErrors, sameValue, seenBefore } from "../../../checks/field.ts";
 import { checkLabels } from "../../../checks/metadata.ts";
 import { checkObject } from "../../../checks/objects.ts";
-import type { KubernetesVersion } from "../../../features/features.ts";
 import type { Endpoint, EndpointPort, EndpointSlice } from "../../../generated/discovery/v1.ts";
 import { dnsLabel, dnsSubdomain, isLabelValue, qualifiedName } from "../../../values/names.ts";
 import { checkEndpointAddress, protocols } from "../../networking/common.ts";
@@ -20,14 +19,14 @@ function checkIp(
   errors: FieldErrors,
   list: FieldErrors,
   address: string,
-  { family, version }: { readonly family: AddressFamily; readonly version: KubernetesVersion },
+  { family, context }: { readonly family: AddressFamily; readonly context: ValidationContext },
 ): void {
   const before = errors.list.length;
-  if (family === "IPv4") checkLegacyAddress(errors, address, { version });
+  if (family === "IPv4") checkLegacyAddress(errors, address, { version: context.features.version });
   else errors.check(addressRule, address);
   if (errors.list.length > before) return;
   if (addressFamily(address) !== family) list.invalid(address, `must be an ${family} address`);
-  checkEndpointAddress(errors, address);
+  checkEndpointAddress(errors, address, context);
 }
 
 function checkName(errors: FieldErrors, name: string): void {
@@ -73,7 +72,7 @@ function checkEndpoint(
   errors: FieldErrors,
   endpoint: Endpoint,
   type: string,
-  version: KubernetesVersion,
+  context: ValidationContext,
 ): void {
   const addresses = endpoint.addresses ?? [];
   const list = errors.at("addresses");
@@ -82,7 +81,7 @@ function checkEndpoint(
   addresses.forEach((address, index) => {
     const here = list.index(index);
     if (type === "FQDN") checkName(here, address);
-    else if (type === "IPv4" || type === "IPv6") checkIp(here, list, address, { family: type, version });
+    else if (type === "IPv4" || type === "IPv6") checkIp(here, list, address, { family: type, context });
   });
   const { nodeName, hostname, deprecatedTopology } = endpoint;
   if (nodeName !== undefined && nodeName !== null) errors.at("nodeName").check(dnsSubdomain, nodeName);
@@ -113,7 +112,7 @@ function checkPorts(errors: FieldErrors, ports: readonly EndpointPort[]): void {
 function checkSlice(
   errors: FieldErrors,
   slice: EndpointSlice,
-  { features: { version } }: ValidationContext,
+  context: ValidationContext,
   old?: EndpointSlice,
 ): void {
   checkObject(errors, slice);
@@ -127,7 +126,7 @@ function checkSlice(
     errors.at("endpoints").tooMany(endpoints.length, limits.endpoints);
   } else {
     endpoints.forEach((endpoint, index) => {
-      checkEndpoint(errors.at("endpoints").index(index), endpoint, type, version);
+      checkEndpoint(errors.at("endpoints").index(index), endpoint, type, context);
     });
   }
   checkPorts(errors, slice.ports ?? []);
