@@ -9,6 +9,7 @@ export type * from "./framework/framework.ts";
 export type { NodeInfo } from "./framework/node-info.ts";
 export { createOfflineScheduler } from "./offline/offline.ts";
 export type { OfflineObject, OfflineOptions, OfflineScheduler, Placement } from "./offline/types.ts";
+export { extendedClaimOf } from "./plugins/dynamic-resources/extended-resources.ts";
 export { hasPodGroups } from "./podgroup/pod-groups.ts";
 export { ProfileError } from "./profile/choose-plugins.ts";
 export type { PluginHandle, SchedulerOptions } from "./shared/options.ts";

@@ -41,7 +41,7 @@ class NotRepresentableError extends Error {}
 
 /** Returns the consumption of a request on a device: of every capacity, even of unrequested ones. */
 export function capacityDemand(
-  { device, driver }: DeviceRecord,
+  { device, driver }: Pick<DeviceRecord, "device" | "driver">,
   requirements: CapacityRequirements | undefined,
   { features, policies }: { readonly features: Features; readonly policies: Policies },
 ): CapacityDemand {

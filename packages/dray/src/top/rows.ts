@@ -1,3 +1,4 @@
+import { deviceDemands } from "@dray/api/quota";
 import type { ResourceClaim } from "@dray/api/resource/v1";
 import { idOf, isRepelling, resultsOf, taintText } from "../inventory/devices.ts";
 import type { Headroom } from "../inventory/headroom.ts";
@@ -188,19 +189,17 @@ export function headroomData(headroom: Headroom | undefined): HeadroomData | nul
   return { ...headroom, nodes: Object.fromEntries(headroom.nodes) };
 }
 
-/** Returns the class and the number of devices of each request; of all alternatives. */
+/** Returns the class and the number of devices of each request; of all alternatives. "All" counts as one. */
 export function requestedClasses(
   requests: Shape["requests"],
 ): { readonly request: string; readonly deviceClass: string; readonly count: number }[] {
-  return requests.flatMap(({ name, exactly, firstAvailable = [] }) =>
-    exactly === undefined
-      ? firstAvailable.map((sub) => ({
-          request: `${name}/${sub.name}`,
-          deviceClass: sub.deviceClassName,
-          count: Number(sub.count ?? 1),
-        }))
-      : [{ request: name, deviceClass: exactly.deviceClassName, count: Number(exactly.count ?? 1) }],
-  );
+  return deviceDemands({ devices: { requests: [...requests] } })
+    .flatMap(({ alternatives }) => alternatives)
+    .map(({ name, deviceClass, count }) => ({
+      request: name,
+      deviceClass,
+      count: count === "All" ? 1 : Number(count),
+    }));
 }
 
 /** Returns the class of each device of a claim. */

@@ -131,6 +131,23 @@ export function extendedOn(
   return { claim: { ...claim, spec: { devices: { requests } } } as ResourceClaim, mappings };
 }
 
+/**
+ * The claim that the scheduler makes for the extended resources of a pod which devices serve, on a node that
+ * has none of its own; undefined if devices serve none of them.
+ */
+export function extendedClaimOf(
+  pod: Pod,
+  classes: readonly DeviceClass[],
+  id: string,
+): ResourceClaim | undefined {
+  const extendedClass: ExtendedClass = (resource) =>
+    preferredClass(classes.filter((each) => resourcesOf(each).includes(resource)));
+  const served = servedResources(pod, new Map(), extendedClass);
+  if (served.size === 0) return undefined;
+  const { requests } = extendedRequests(pod, served);
+  return { ...extendedClaim(pod, id), spec: { devices: { requests } } } as ResourceClaim;
+}
+
 export interface ExtendedRequests {
   readonly requests: readonly DeviceRequest[];
   /** Which container has which of them. */

@@ -9,6 +9,7 @@ import {
   type QuotaLookup,
   type QuotaOptions,
 } from "../../quota-evaluator.ts";
+import { deviceDemands, maxDevices } from "./requested-devices.ts";
 
 const claimCount = countName("resource.k8s.io", "resourceclaims");
 const classSuffix = ".deviceclass.resource.k8s.io/devices";
@@ -16,8 +17,6 @@ const requests = "requests.";
 const deviceClassPrefix = "deviceclass.resource.kubernetes.io/";
 /** The scheduler marks so the claims that it makes for extended resources of a pod (KEP-5004). */
 const extendedMark = "resource.kubernetes.io/extended-resource-claim";
-/** An allocation has no more results than this, so that "all devices" are never more (resource/v1). */
-const maxDevices = 32;
 
 /**
  * Charges claims: each as one, and the devices that it may get at most by device class (KEP-4840), also under
@@ -58,16 +57,12 @@ function standsForClass(resource: string, lookup: QuotaLookup): boolean {
 /** The most devices of each class that a claim can be given. */
 function devicesByClass(claim: ResourceClaim): Amounts {
   const total: Amounts = new Map();
-  for (const { exactly, firstAvailable } of claim.spec.devices?.requests ?? []) {
+  for (const { isPrioritized, alternatives } of deviceDemands(claim.spec)) {
     const most: Amounts = new Map();
     // One of several alternatives is allocated: the largest is charged for each class.
-    for (const choice of firstAvailable?.length ? firstAvailable : exactly ? [exactly] : []) {
-      const { deviceClassName, allocationMode, count } = choice;
-      const devices =
-        allocationMode === "All" ? maxDevices : allocationMode === "ExactCount" ? (count ?? 0) : 0;
-      raiseTo(most, new Map([[deviceClassName, Quantity.of(devices)]]));
-    }
-    for (const [name, quantity] of most) if (firstAvailable?.length && quantity.sign === 0) most.delete(name);
+    for (const { deviceClass, count } of alternatives)
+      raiseTo(most, new Map([[deviceClass, Quantity.of(count === "All" ? maxDevices : count)]]));
+    for (const [name, quantity] of most) if (isPrioritized && quantity.sign === 0) most.delete(name);
     addTo(total, most);
   }
   return total;
