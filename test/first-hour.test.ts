@@ -62,6 +62,7 @@ describe("the first hour", () => {
     "docs/troubleshooting.md",
     "docs/lint.md",
     "docs/explain.md",
+    "docs/cost.md",
     "docs/fleet.md",
   ])
     test(page, { skip: withoutKubectl }, async () => {

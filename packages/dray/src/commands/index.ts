@@ -6,6 +6,7 @@ import { declareApiserver } from "./apiserver/declare.ts";
 import { declareCel } from "./cel/declare.ts";
 import { declareCompletion } from "./completion/declare.ts";
 import { declareControllerManager } from "./controller-manager/declare.ts";
+import { declareCost } from "./cost/declare.ts";
 import { declareDemo } from "./demo/declare.ts";
 import { declareDevice } from "./device/declare.ts";
 import { declareDoctor } from "./doctor/declare.ts";
@@ -41,6 +42,7 @@ const commands: readonly ((program: Command) => void)[] = [
   declareDemo,
   // Analysis of clusters and manifests.
   declarePlan,
+  declareCost,
   declareExplain,
   declareTop,
   declareDoctor,

@@ -21,7 +21,11 @@ export const features = featuresOf(
 
 /** Throws if one of the objects is invalid. */
 export function worldOf(objects: readonly Manifest[]): World {
-  const text = JSON.stringify({ apiVersion: "v1", kind: "List", items: objects });
+  return worldOfText(JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }));
+}
+
+/** Reads one document. Throws if an object is invalid. */
+export function worldOfText(text: string): World {
   const { world, problems } = readObjects(
     { sources: [sourceOf("test.json", text)], problems: [] },
     {

@@ -1,0 +1,72 @@
+import { systemClock, timeText } from "@dray/client";
+import { costOf } from "../../cost/cost.ts";
+import { costText } from "../../cost/print.ts";
+import type { DecodeOptions } from "../../manifests/decode.ts";
+import { readSources } from "../../manifests/files.ts";
+import { problemTexts } from "../../manifests/problem.ts";
+import { type Existing, readObjects } from "../../manifests/read.ts";
+import { Selectors } from "../../manifests/selectors.ts";
+import { World } from "../../manifests/world.ts";
+import { type ClusterFlags, readCluster } from "../../observe/cluster.ts";
+import { featuresOption } from "../../options/values.ts";
+import { UsageError } from "../../terminal/failure.ts";
+import { printData } from "../../terminal/print-data.ts";
+import { type Progress, withProgress } from "../../terminal/progress.ts";
+import { remark } from "../../terminal/verbosity.ts";
+
+export interface CostFlags extends ClusterFlags {
+  readonly filename: readonly string[];
+  readonly recursive?: boolean;
+  readonly cluster: readonly string[];
+  readonly live?: boolean;
+  readonly output?: "json" | "yaml" | "wide";
+}
+
+/** Prints what manifests would hold. The exit code is 1 if something is not counted. */
+export function cost(flags: CostFlags): Promise<void> {
+  return withProgress("Reading the objects", (progress) => costWith(flags, progress));
+}
+
+async function costWith(flags: CostFlags, progress: Progress): Promise<void> {
+  featuresOption(flags);
+  if (flags.filename.length === 0)
+    throw new UsageError("name the manifests with -f: files, directories, - for standard input");
+  const sources = await readSources(flags.filename, flags.recursive);
+  const isLive = flags.live === true || flags.kubeconfig !== undefined || flags.context !== undefined;
+  if (isLive) progress.update("Reading the cluster");
+  const live = isLive ? await readCluster(flags) : undefined;
+  const features = live?.features ?? featuresOption(flags);
+  const options: DecodeOptions = {
+    features,
+    namespace: flags.namespace ?? live?.namespace ?? "default",
+    selectors: new Selectors(features),
+    now: timeText(systemClock.now()),
+    progress,
+  };
+  const existing = await withFiles(flags, options, live?.live);
+  const own = readObjects(sources, options);
+  const cluster = new World(existing?.objects ?? [], existing?.unreadable).overlaid(own.world.objects);
+  const data = costOf({ manifests: own.world, cluster, features });
+  progress.stop();
+  for (const text of problemTexts(own.problems)) process.stderr.write(`error: ${text}\n`);
+  for (const note of [...(live?.notes ?? []), ...own.notes]) remark(`note: ${note}\n`);
+  for (const warning of own.warnings) remark(`warning: ${warning}\n`);
+  for (const { object, missing } of data.subjects)
+    for (const text of missing) remark(`warning: ${object}: ${text}: its devices are not counted\n`);
+  if (own.problems.length > 0 || data.subjects.some(({ missing }) => missing.length > 0))
+    process.exitCode = 1;
+  if (flags.output === "json" || flags.output === "yaml") await printData(data, flags.output);
+  else process.stdout.write(costText(data, { wide: flags.output === "wide" }));
+}
+
+/** Returns the objects of the cluster, and those of files that describe one. */
+async function withFiles(
+  { cluster, recursive }: CostFlags,
+  options: DecodeOptions,
+  live: Existing | undefined,
+): Promise<Existing | undefined> {
+  if (cluster.length === 0) return live;
+  const reading = readObjects(await readSources(cluster, recursive), options, live);
+  for (const text of problemTexts(reading.problems)) remark(`warning: --cluster: ${text}\n`);
+  return { objects: reading.world.objects, unreadable: live?.unreadable ?? new Set() };
+}

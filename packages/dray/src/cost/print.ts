@@ -1,0 +1,67 @@
+import { columns } from "../text/columns.ts";
+import type { ClassCost, CostData, Held, Range, SubjectCost } from "./data.ts";
+
+/** Formats costs for people. `wide`: also each claim with its alternatives, and the charges of quotas. */
+export function costText({ subjects, total }: CostData, { wide }: { readonly wide: boolean }): string {
+  const header = ["OBJECT", "PODS", "CLAIMS", "CLASS", "DEVICES", "CAPACITY", "COUNTERS"];
+  const own = subjects.flatMap((subject) => {
+    const claims = subject.claims.reduce((sum, each) => sum + each.claims, 0);
+    return rowsOf([subject.object, podsText(subject), String(claims)], subject.classes);
+  });
+  const all = total === null || subjects.length < 2 ? [] : rowsOf(["total", "", ""], total.classes);
+  const tables = [columns([header, ...own, ...all])];
+  if (wide) {
+    tables.push(
+      columns([
+        ["OBJECT", "CLAIM", "REQUEST", "CLASS", "DEVICES", "CAPACITY", "COUNTERS", "SUITABLE"],
+        ...claimRows(subjects),
+      ]),
+    );
+    const charges = Object.entries(total?.quota ?? {}).flatMap(([namespace, quota]) =>
+      Object.entries(quota).map(([name, amount]) => [namespace, name, amount]),
+    );
+    if (charges.length > 0) tables.push(columns([["NAMESPACE", "QUOTA", "CHARGED"], ...charges]));
+  }
+  return tables.join("\n");
+}
+
+const podsText = ({ pods, perNode }: SubjectCost): string => (perNode ? `${pods} a node` : String(pods));
+
+function rowsOf(first: readonly string[], classes: readonly ClassCost[]): string[][] {
+  if (classes.length === 0) return [[...first, "-", "0", "-", "-"]];
+  return classes.map((each, i) => [
+    ...(i === 0 ? first : first.map(() => "")),
+    each.class,
+    ...heldCells(each),
+  ]);
+}
+
+function claimRows(subjects: readonly SubjectCost[]): string[][] {
+  return subjects.flatMap(({ object, claims }) =>
+    claims.flatMap(({ claim, claims: count, requests }) =>
+      requests
+        .flat()
+        .map((each) => [
+          object,
+          count === 1 ? claim : `${count} of ${claim}`,
+          each.request,
+          each.class,
+          ...(each.adminAccess ? ["0 (admin access)", "-", "-"] : heldCells(each)),
+          each.suitable === null ? "-" : String(each.suitable),
+        ]),
+    ),
+  );
+}
+
+function heldCells({ devices, capacity, counters }: Held): string[] {
+  return [rangeText(devices), rangesText(capacity), rangesText(counters)];
+}
+
+function rangesText(ranges: Readonly<Record<string, Range<string>>>): string {
+  const texts = Object.entries(ranges).map(([name, range]) => `${name} ${rangeText(range)}`);
+  return texts.length === 0 ? "-" : texts.join(", ");
+}
+
+function rangeText<T extends string | number | bigint>({ least, most }: Range<T>): string {
+  return least === most ? String(least) : `${least} to ${most}`;
+}
