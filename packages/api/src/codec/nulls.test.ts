@@ -6,8 +6,10 @@ import { type FieldType, isRequired, type StructType, structType } from "../sche
 import { removeNulls, withoutNulls } from "./nulls.ts";
 
 const node = { apiVersion: "v1", kind: "Node" };
+/** With what the type requires. */
+const whole = { ...node, metadata: {}, spec: {} };
 
-test("reads null as absent, or as empty if the field is required", () => {
+test("reads null as absent; a required field that is null or absent as empty", () => {
   const read = withoutNulls<object>(
     {
       ...node,
@@ -16,7 +18,7 @@ test("reads null as absent, or as empty if the field is required", () => {
     },
     node,
   );
-  assert.deepEqual(read, { ...node, metadata: {}, status: { images: [{ sizeBytes: 1 }] } });
+  assert.deepEqual(read, { ...whole, status: { images: [{ sizeBytes: 1 }] } });
   const binding = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding" };
   assert.deepEqual(
     withoutNulls<object>({ ...binding, metadata: null, subjects: null, roleRef: null }, binding),
@@ -39,7 +41,7 @@ test("keeps null in raw JSON", () => {
   const claim = { apiVersion: "resource.k8s.io/v1", kind: "ResourceClaim" };
   const parameters = { nested: [null, { a: null }] };
   const spec = { devices: { config: [{ opaque: { driver: "d", parameters } }] } };
-  const object = { ...claim, spec };
+  const object = { ...claim, metadata: {}, spec };
   assert.equal(withoutNulls<object>(object, claim), object);
 });
 
@@ -58,17 +60,17 @@ test("reads only the metadata of kinds without a schema, and never throws", () =
 });
 
 test("returns the object itself if it has no null, and one frozen copy of a frozen object", () => {
-  const clean = deepFreeze({ ...node, status: { images: [{ names: ["a"] }] } });
+  const clean = deepFreeze({ ...whole, status: { images: [{ names: ["a"] }] } });
   assert.equal(withoutNulls<object>(clean, node), clean);
-  const images = deepFreeze({ ...node, spec: { podCIDR: "x" }, status: { images: [{ names: null }] } });
+  const images = deepFreeze({ ...whole, spec: { podCIDR: "x" }, status: { images: [{ names: null }] } });
   const read = withoutNulls<typeof images>(images, node);
   assert.ok(Object.isFrozen(read) && Object.isFrozen(read.status.images[0]));
   assert.equal(read.spec, images.spec);
   assert.equal(withoutNulls<object>(images, node), read);
-  const own = structuredClone({ ...node, status: { images: [{ names: null }] } });
+  const own = structuredClone({ ...whole, status: { images: [{ names: null }] } });
   const { status } = own;
   removeNulls(own, node);
-  assert.deepEqual(own, { ...node, status: { images: [{}] } });
+  assert.deepEqual(own, { ...whole, status: { images: [{}] } });
   assert.equal(own.status, status);
 });
 

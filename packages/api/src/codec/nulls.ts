@@ -21,11 +21,11 @@ const cleaners = new WeakMap<StructType, Cleaner>();
 const cleanersByKind = new Map<string, Cleaner>();
 
 /**
- * Returns the object as Go reads it: a field that is null is absent, or has its zero value if the generated
- * type requires it; a null element of a list or map is zero. Go writes null for each nil slice, map or
- * pointer without `omitempty`, and any client may write null for any field. Raw JSON (`any`, RawExtension),
- * in which null is a value, is unchanged; of kinds without a schema, only metadata changes. Returns the
- * object itself if it has no null; the copy of a frozen object is frozen.
+ * Returns the object as Go reads it: a field that is null is absent; one that the generated type requires has
+ * its zero value if it is null or absent; a null element of a list or map is zero. Go writes null for each
+ * nil slice, map or pointer without `omitempty`, and any client may write null for any field. Raw JSON
+ * (`any`, RawExtension), in which null is a value, is unchanged; of kinds without a schema, only metadata
+ * changes. Returns the object itself if it has no null; the copy of a frozen object is frozen.
  *
  * Upstream: encoding/json, Unmarshal: null has no effect on a slice, map, pointer or scalar.
  */
@@ -73,11 +73,13 @@ function cleanerOf(apiVersion: string, kind: string): Cleaner {
 
 function metadataPart(): Part {
   const type: FieldType = { form: "struct", struct: structType("meta/v1.ObjectMeta") };
-  return { clean: cleanerOfType(type), zero: (isOwned) => emptyOf(type, isOwned) };
+  return { isTimeless: true, clean: cleanerOfType(type), zero: (isOwned) => emptyOf(type, isOwned) };
 }
 
 /** How a field is read. */
 interface Part {
+  /** It belongs to every release: other servers have not left it out because they do not know it. */
+  readonly isTimeless: boolean;
   /** Absent for scalars and raw JSON. */
   readonly clean: Cleaner | undefined;
   /** In place of null; undefined: the field is absent. */
@@ -104,7 +106,9 @@ function structCleaner(struct: StructType): Cleaner {
 function partOf(field: Field, { typed }: StructType): Part {
   // Every kind has metadata (`KubeObject`), which the table marks as optional.
   const isNeeded = isRequired(field) || (typed && field.name === "metadata");
+  const { since, until } = field.marks;
   return {
+    isTimeless: since === undefined && until === undefined,
     clean: cleanerOfType(field.type),
     zero: isNeeded ? (isOwned) => emptyOf(field.type, isOwned) : undefined,
   };
@@ -112,6 +116,9 @@ function partOf(field: Field, { typed }: StructType): Part {
 
 /** `isWhole`: null has no meaning in fields that are not listed either (those of a newer release). */
 function fieldsCleaner(parts: ReadonlyMap<string, Part>, isWhole: boolean): Cleaner {
+  const required = isWhole
+    ? [...parts].filter(([, { zero, isTimeless }]) => zero !== undefined && isTimeless)
+    : [];
   return (value, isOwned) => {
     if (Array.isArray(value)) return value;
     const fields = value as Record<string, unknown>;
@@ -133,6 +140,13 @@ function fieldsCleaner(parts: ReadonlyMap<string, Part>, isWhole: boolean): Clea
       if (cleaned === field) continue;
       copy ??= isOwned ? fields : { ...fields };
       copy[name] = cleaned;
+    }
+    for (const [name, { zero }] of required) {
+      if (fields[name] !== undefined || (copy !== undefined && copy[name] !== undefined)) continue;
+      const empty = zero?.(isOwned);
+      if (empty === undefined) continue;
+      copy ??= isOwned ? fields : { ...fields };
+      copy[name] = empty;
     }
     return copy ?? value;
   };

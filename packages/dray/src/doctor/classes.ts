@@ -102,7 +102,9 @@ export function checkDevicePlugins({ world }: Snapshot): Finding[] {
       const devices = byNode.get(node.metadata.name) ?? [];
       if (devices.length === 0) return [];
       return resources.flatMap((resource) => {
-        const count = node.status?.allocatable?.[resource];
+        const allocatable = node.status?.allocatable ?? {};
+        // `__proto__` is a legal name.
+        const count = Object.hasOwn(allocatable, resource) ? allocatable[resource] : undefined;
         if (count === undefined || Quantity.parse(count).sign <= 0) return [];
         const evidence = [
           `status.allocatable[${resource}] is ${count}: a device plugin offers them`,

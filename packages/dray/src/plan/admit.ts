@@ -2,6 +2,7 @@ import type { KubernetesVersion } from "@dray/api";
 import { setDefaults } from "@dray/api/defaults";
 import { defaultPodLevelResources } from "@dray/api/pod";
 import type { PriorityClass } from "@dray/api/scheduling/v1";
+import type { PodGroup } from "@dray/api/scheduling/v1beta1";
 import {
   chooseGroupPriority,
   choosePriority,
@@ -27,8 +28,8 @@ function priorityClasses(world: World): PriorityClass[] {
 const podKind = { group: "", version: "v1", kind: "Pod" };
 
 /**
- * Applies defaults and admission to new pods (priority, tolerations of node outages), in place; rejected pods
- * get the reason. Skips pods whose priority a server has set.
+ * Applies defaults and admission to new pods (priority, tolerations of node outages), in place, to objects of
+ * a cluster in a copy; rejected pods get the reason. Skips pods whose priority a server has set.
  */
 export function admitPods(
   world: World,
@@ -38,11 +39,16 @@ export function admitPods(
 ): OriginPod[] {
   const classes = priorityClasses(world);
   const given = new Set(world.all("Pod").map(({ object }) => object));
-  return pods.map((each) => {
-    const { object: pod, path } = each;
-    if (!given.has(pod)) setDefaults(podKind, pod, { now, release: version });
+  return pods.map((origin) => {
+    const { path } = origin;
+    if (!given.has(origin.object)) setDefaults(podKind, origin.object, { now, release: version });
     // A server sets both or neither.
-    if (pod.spec.priority !== undefined && pod.spec.preemptionPolicy !== undefined) return each;
+    const { priority, preemptionPolicy } = origin.object.spec;
+    if (priority !== undefined && preemptionPolicy !== undefined) return origin;
+    const each = Object.isFrozen(origin.object)
+      ? { ...origin, object: structuredClone(origin.object) }
+      : origin;
+    const { object: pod } = each;
     const why = choosePriority(pod.spec, classes);
     tolerateOutages(pod.spec);
     defaultPodLevelResources(pod.spec, version);
@@ -60,12 +66,15 @@ export function admitPods(
 }
 
 /**
- * Sets the priority of new pod groups from their class, in place. A missing class counts as 0, as for pods.
+ * Returns the pod groups, new ones with the priority of their class. A missing class counts as 0, as for
+ * pods.
  */
-export function admitGroups(world: World): void {
+export function admittedGroups(world: World): PodGroup[] {
   const classes = priorityClasses(world);
-  for (const { object } of world.all("PodGroup")) {
-    if (object.spec.priority !== undefined) continue;
-    if (chooseGroupPriority(object.spec, classes, "pod group", false) !== undefined) object.spec.priority = 0;
-  }
+  return world.all("PodGroup").map(({ object }) => {
+    if (object.spec.priority !== undefined) return object;
+    const spec = { ...object.spec };
+    if (chooseGroupPriority(spec, classes, "pod group", false) !== undefined) spec.priority = 0;
+    return { ...object, spec };
+  });
 }

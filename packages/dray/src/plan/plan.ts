@@ -8,7 +8,7 @@ import { jsonText } from "../manifests/json-text.ts";
 import { missingText } from "../manifests/missing.ts";
 import type { Place } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
-import { admitGroups, admitPods } from "./admit.ts";
+import { admitPods, admittedGroups } from "./admit.ts";
 import { claimNames, claimsOfPods, type PodClaims } from "./claims.ts";
 import { explainError, explainRefusal, type PodExplanation, renameClaims } from "./explain.ts";
 import { scheduleUnit, waitingUnits } from "./units.ts";
@@ -65,7 +65,6 @@ export interface Cluster extends PodClaims {
 /** Returns the pods of a world with their claims. */
 export function preparePods(world: World, { now, features }: PlanOptions): PodClaims {
   const nodes = world.all("Node").map(({ object }) => object);
-  admitGroups(world);
   const pods = admitPods(world, podsOf(world, nodes), timeText(now()), features.version);
   return claimsOfPods(world, pods, features);
 }
@@ -77,15 +76,9 @@ export function clusterOf(world: World, options: PlanOptions): Cluster {
   // Deterministic: equal inputs have equal results, including share ids.
   const newId = (): string => uidOf("share", undefined, String(shares++));
   const scheduler = createOfflineScheduler({ ...options, newId });
-  const objects = world.all(
-    "Namespace",
-    "DeviceClass",
-    "DeviceTaintRule",
-    "ResourceSlice",
-    "Node",
-    "PodGroup",
-  );
+  const objects = world.all("Namespace", "DeviceClass", "DeviceTaintRule", "ResourceSlice", "Node");
   for (const { object } of objects) scheduler.add(object);
+  for (const group of admittedGroups(world)) scheduler.add(group);
   for (const claim of claims) scheduler.add(claim);
   for (const { object } of pods) scheduler.add(object);
   const nodes = world.all("Node").map(({ object }) => object.metadata.name);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { worldOf } from "../inventory/testing.ts";
 import {
   gpuClass,
   type Manifest,
@@ -11,6 +12,7 @@ import {
   template,
   usesTemplate,
 } from "./testing.ts";
+import { podsOf, workloadWarnings } from "./workloads.ts";
 
 const workload = (
   kind: string,
@@ -205,4 +207,23 @@ test("a pending pod uses the claim that the controller has made for it", async (
     ["p-gpu-x7f2k", "p-gpu-abcde"],
   );
   assert.deepEqual([recorded.nodes, annotated.nodes], [{ p: "a" }, { p: "a" }]);
+});
+
+test("of a workload with a huge number of replicas the first pods are planned, with a warning", () => {
+  const set = {
+    apiVersion: "apps/v1",
+    kind: "StatefulSet",
+    metadata: { name: "huge" },
+    spec: {
+      replicas: 2 ** 31 - 1,
+      serviceName: "s",
+      selector: { matchLabels: { app: "a" } },
+      template: { metadata: { labels: { app: "a" } }, spec: { containers: [{ name: "c", image: "i" }] } },
+    },
+  };
+  const world = worldOf([set]);
+  assert.equal(podsOf(world, []).length, 20_000);
+  assert.deepEqual(workloadWarnings(world), [
+    "StatefulSet default/huge: spec.replicas is 2147483647: the first 20000 pods are planned",
+  ]);
 });

@@ -69,9 +69,30 @@ function missingPods(workload: Workload, nodes: readonly Node[], managed: Manage
 
 const active = (pods: readonly Pod[]): number => pods.filter(isPodActive).length;
 
+/** Maximum number of pods of a workload that are planned: the largest clusters have 150,000 pods. */
+const maxPods = 20_000;
+
+const bounded = (count: number): number => Math.min(Math.max(0, count), maxPods);
+
+/** Names the workloads of which only the first pods are planned. */
+export function workloadWarnings(world: World): string[] {
+  const workloads = world.all("Deployment", "ReplicaSet", "StatefulSet", "Job");
+  return workloads.flatMap(({ object }) => {
+    const { spec } = object;
+    const [field, count = 1] =
+      "replicas" in spec
+        ? (["replicas", spec.replicas] as const)
+        : (["parallelism", parallelism(spec)] as const);
+    if (count <= maxPods) return [];
+    return [`${labelOfObject(object)}: spec.${field} is ${count}: the first ${maxPods} pods are planned`];
+  });
+}
+
+const parallelism = (spec: object): number | undefined => (spec as Partial<Job["spec"]>).parallelism;
+
 function numbered(name: string, count: number, template: PodTemplateSpec | undefined): Missing[] {
   if (template === undefined) return [];
-  return Array.from({ length: Math.max(0, count) }, (_, i) => ({ name: `${name}-${i}`, template }));
+  return Array.from({ length: bounded(count) }, (_, i) => ({ name: `${name}-${i}`, template }));
 }
 
 /** All ReplicaSets of a Deployment count together: after a rollout its number of replicas is right. */
@@ -93,7 +114,7 @@ function ofReplicaSet(set: ReplicaSet, managed: Managed): Missing[] {
 /** Every ordinal has its pod, by name (apps/v1 StatefulSetOrdinals). */
 function ofStatefulSet({ metadata, spec }: StatefulSet, managed: Managed): Missing[] {
   const start = spec.ordinals?.start ?? 0;
-  return Array.from({ length: spec.replicas ?? 1 }, (_, i) => `${metadata.name}-${start + i}`)
+  return Array.from({ length: bounded(spec.replicas ?? 1) }, (_, i) => `${metadata.name}-${start + i}`)
     .filter((name) => {
       const there = managed.pod(`${metadata.namespace}/${name}`);
       return there === undefined || isPodTerminal(there);
@@ -144,7 +165,10 @@ function ofJob(job: Job, managed: Managed): Missing[] {
       .filter((pod) => isPodActive(pod) || pod.status?.phase === "Succeeded")
       .map((pod) => Number(pod.metadata.annotations?.[indexAnnotation])),
   ]);
-  return Array.from({ length: spec.completions ?? 0 }, (_, index) => index)
+  return Array.from(
+    { length: bounded(Math.min(spec.completions ?? 0, done.size + count)) },
+    (_, index) => index,
+  )
     .filter((index) => !done.has(index))
     .slice(0, count)
     .map((index) => ({
@@ -159,7 +183,7 @@ function indexes(text: string): number[] {
   return text.split(",").flatMap((part) => {
     const [from, to = from] = part.split("-");
     if (from === undefined || from === "") return [];
-    return Array.from({ length: Number(to) - Number(from) + 1 }, (_, i) => Number(from) + i);
+    return Array.from({ length: bounded(Number(to) - Number(from) + 1) }, (_, i) => Number(from) + i);
   });
 }
 

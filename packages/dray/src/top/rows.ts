@@ -159,7 +159,7 @@ export function classRows(inventory: Inventory): ClassRow[] {
   const { world, units } = inventory;
   const claims = world.all("ResourceClaim").map(({ object }) => object);
   const allocated = countBy(claims.flatMap((claim) => allocatedClasses(claim)));
-  const pending = countBy(claims.flatMap((claim) => pendingClasses(claim)));
+  const pending = pendingByClass(claims);
   return inventory.shapes
     .filter(({ kind }) => kind === "DeviceClass")
     .map((shape) => ({
@@ -213,14 +213,19 @@ export function allocatedClasses(claim: ResourceClaim): string[] {
   return resultsOf(claim).flatMap(({ request }) => classes.get(request) ?? []);
 }
 
-/** Returns the class of each device that a claim waits for; of the first alternative. */
-function pendingClasses(claim: ResourceClaim): string[] {
-  if (claim.status?.allocation !== undefined) return [];
-  return (claim.spec.devices?.requests ?? []).flatMap((request) =>
-    requestedClasses([request])
-      .slice(0, 1)
-      .flatMap(({ deviceClass, count }) => Array<string>(count).fill(deviceClass)),
-  );
+/** Returns how many devices of each class claims wait for; of the first alternatives. */
+function pendingByClass(claims: readonly ResourceClaim[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { spec, status } of claims) {
+    if (status?.allocation !== undefined) continue;
+    for (const request of spec.devices?.requests ?? []) {
+      const [first] = requestedClasses([request]);
+      if (first === undefined) continue;
+      const { deviceClass, count } = first;
+      counts.set(deviceClass, (counts.get(deviceClass) ?? 0) + Math.max(count, 0));
+    }
+  }
+  return counts;
 }
 
 function countBy(words: readonly string[]): Map<string, number> {

@@ -17,6 +17,7 @@ import { checkRights } from "../../plan/rights.ts";
 import { withoutReplacedPods } from "../../plan/rollout.ts";
 import { type Summary, summarize } from "../../plan/summary.ts";
 import { podWarnings } from "../../plan/warnings.ts";
+import { workloadWarnings } from "../../plan/workloads.ts";
 import { UsageError } from "../../terminal/failure.ts";
 import { printData } from "../../terminal/print-data.ts";
 import { type Progress, withProgress } from "../../terminal/progress.ts";
@@ -93,6 +94,7 @@ async function planWith(flags: PlanFlags, progress: Progress): Promise<void> {
     ...lacking,
     ...reading.warnings,
     ...selectors.warnings,
+    ...workloadWarnings(reading.world),
     ...checkPools(world, features).map(
       ({ slice, path, message }) => `${placeText(slice.place, path)}: ${message}: its devices are not used`,
     ),
