@@ -15,6 +15,7 @@ import {
   Secret,
   ServiceAccount,
 } from "@dray/api/core/v1";
+import { podClaims } from "@dray/api/pod";
 import { ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { type Client, ConnectionError } from "@dray/client";
 import type { Users } from "./credentials.ts";
@@ -218,10 +219,9 @@ async function prepare(client: Client, pod: Pod, node: string): Promise<void> {
           });
     }
   }
-  for (const { name, resourceClaimName } of pod.spec.resourceClaims ?? []) {
-    const status = pod.status?.resourceClaimStatuses?.find((status) => status.name === name);
-    const claimName = resourceClaimName ?? status?.resourceClaimName;
-    if (claimName === undefined) throw new Error(`its claim ${name} is not named in its status`);
+  for (const { entry, name: claimName } of podClaims(pod)) {
+    if (claimName === null) continue;
+    if (claimName === undefined) throw new Error(`its claim ${entry?.name} is not named in its status`);
     const claim = await client.resource(ResourceClaim).get({ namespace, name: claimName });
     const results = claim.status?.allocation?.devices?.results ?? [];
     if (results.length === 0 || results.some(({ pool }) => pool !== node))

@@ -10,6 +10,7 @@ import { deadExports } from "./dead-exports.ts";
 import { dependencies, type Manifest } from "./dependencies.ts";
 import { language } from "./language.ts";
 import { lengths } from "./lengths.ts";
+import { podClaims } from "./pod-claims.ts";
 import { type Finding, readSources } from "./source.ts";
 
 const repository = join(import.meta.dirname, "..", "..");
@@ -56,6 +57,7 @@ const rules: Readonly<Record<string, () => Finding[]>> = {
   dependencies: () => dependencies(sources, named),
   lengths: () => lengths(handWritten),
   language: () => language(handWritten),
+  "pod claims": () => podClaims(handWritten),
 };
 const allowances = JSON.parse(readFileSync(join(import.meta.dirname, "allowances.json"), "utf8")) as Readonly<
   Record<string, readonly Allowance[]>

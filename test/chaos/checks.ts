@@ -1,12 +1,12 @@
 import { featuresOf } from "@dray/api";
 import type { Pod, ResourceQuota } from "@dray/api/core/v1";
+import { createdPodClaims } from "@dray/api/pod";
 import type { ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { isReservedForPod } from "@dray/controllers/objects";
 import { checkCapacity, checkCounters, devicesGivenTwice } from "../../packages/dray/src/doctor/devices.ts";
 import { claimProblem } from "../../packages/dray/src/doctor/pods.ts";
 import { currentSlices, devicesOf } from "../../packages/dray/src/inventory/devices.ts";
 import { World } from "../../packages/dray/src/manifests/world.ts";
-import { claimNames } from "../../packages/dray/src/plan/claims.ts";
 import { startedUnprepared } from "./pods.ts";
 
 /** Objects that were read together. */
@@ -42,7 +42,11 @@ function sharedDevices({ pods, claims, slices }: Look): string[] {
   const used = claims.filter((claim) =>
     placed
       .get(claim.metadata.namespace!)
-      ?.some((pod) => isReservedForPod(pod, claim, true) && claimsOf(pod).includes(claim.metadata.name)),
+      ?.some(
+        (pod) =>
+          isReservedForPod(pod, claim, true) &&
+          createdPodClaims(pod).some(({ name }) => name === claim.metadata.name),
+      ),
   );
   const place = { source: { file: "the cluster" } };
   const world = new World([...used, ...slices].map((object) => ({ object, place })) as never);
@@ -56,14 +60,6 @@ function sharedDevices({ pods, claims, slices }: Look): string[] {
       ({ message, evidence }) => `${message}: ${evidence.join("; ")}`,
     ),
   ];
-}
-
-/**
- * Names of the claims that a pod uses. A scheduler that comes too late has made one for it that it does not.
- */
-function claimsOf(pod: Pod): string[] {
-  const extended = pod.status?.extendedResourceClaimStatus?.resourceClaimName;
-  return [...claimNames(pod).map(({ claim }) => claim), ...(extended === undefined ? [] : [extended])];
 }
 
 /**
@@ -86,8 +82,8 @@ function lostClaims(pods: readonly Pod[], claims: readonly ResourceClaim[]): str
   return pods
     .filter(({ metadata, status }) => status?.phase === "Running" && metadata.deletionTimestamp === undefined)
     .flatMap((pod) =>
-      claimNames(pod).flatMap(({ claim }) => {
-        const why = claimProblem(pod, claim, byName.get(key(pod.metadata.namespace, claim)), undefined);
+      createdPodClaims(pod).flatMap(({ name }) => {
+        const why = claimProblem(pod, name, byName.get(key(pod.metadata.namespace, name)), undefined);
         return why === undefined ? [] : [`${pod.metadata.name} runs and ${why}`];
       }),
     );

@@ -1,7 +1,8 @@
 /** Rules about pods that several components apply. */
 export type { Amounts } from "../values/amounts.ts";
 export { amountsOf, listOf } from "../values/amounts.ts";
-export { podClaimName } from "./claims.ts";
+export type { CreatedPodClaim, PodClaim } from "./claims.ts";
+export { createdPodClaims, hasClaims, podClaimName, podClaims } from "./claims.ts";
 export { canRestartAll, isSidecar, restartsAfter, restartsAllAfter, sidecarsOf } from "./containers.ts";
 export type { PodWithPhase } from "./phase.ts";
 export { isPodActive, isPodReady, isPodTerminal } from "./phase.ts";

@@ -2,11 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Container, Pod } from "../generated/core/v1.ts";
 import {
+  createdPodClaims,
+  hasClaims,
   isPodActive,
   isPodReady,
   isPodTerminal,
   isSidecar,
   podClaimName,
+  podClaims,
   restartsAfter,
   sidecarsOf,
 } from "./index.ts";
@@ -116,4 +119,38 @@ test("the claim of a pod: named, not created yet, created, not needed", () => {
   assert.equal(podClaimName(status({ name: "other", resourceClaimName: "x" }), entry), undefined);
   assert.equal(podClaimName(status({ name: "gpu", resourceClaimName: "p-gpu-1" }), entry), "p-gpu-1");
   assert.equal(podClaimName(status({ name: "gpu" }), entry), null);
+});
+
+test("the claims of a pod: its entries, created or not, and that of its extended resources", () => {
+  const pod = {
+    spec: {
+      resourceClaims: [
+        { name: "own", resourceClaimName: "shared" },
+        { name: "made", resourceClaimTemplateName: "t" },
+        { name: "later", resourceClaimTemplateName: "t" },
+        { name: "none", resourceClaimTemplateName: "t" },
+      ],
+    },
+    status: {
+      resourceClaimStatuses: [{ name: "made", resourceClaimName: "p-made-1" }, { name: "none" }],
+      extendedResourceClaimStatus: { resourceClaimName: "p-extended-1", requestMappings: [] },
+    },
+  };
+  assert.deepEqual(
+    podClaims(pod).map(({ entry, name, owned }) => [entry?.name, name, owned]),
+    [
+      ["own", "shared", false],
+      ["made", "p-made-1", true],
+      ["later", undefined, true],
+      ["none", null, true],
+      [undefined, "p-extended-1", true],
+    ],
+  );
+  assert.deepEqual(
+    createdPodClaims(pod).map(({ name }) => name),
+    ["shared", "p-made-1", "p-extended-1"],
+  );
+  assert.equal(hasClaims({ spec: {}, status: pod.status }), true);
+  assert.equal(hasClaims({ spec: pod.spec }), true);
+  assert.equal(hasClaims({ spec: { resourceClaims: [] } }), false);
 });

@@ -1,22 +1,15 @@
 import type { Pod, Volume } from "@dray/api/core/v1";
+import { createdPodClaims } from "@dray/api/pod";
 
 type Reference = [resource: string, name: string];
 
 /** Yields resource and name of each namespaced object that a pod's node must be able to read. */
 export function* podReferences(pod: Pod): Generator<Reference> {
-  const { spec, status } = pod;
+  const { spec } = pod;
   if (!spec) return;
   if (spec.serviceAccountName) yield ["serviceaccounts", spec.serviceAccountName];
   for (const secret of spec.imagePullSecrets ?? []) if (secret.name) yield ["secrets", secret.name];
-  for (const claim of spec.resourceClaims ?? []) {
-    if (claim.resourceClaimName) yield ["resourceclaims", claim.resourceClaimName];
-    const made = status?.resourceClaimStatuses?.find((entry) => entry.name === claim.name);
-    if (claim.resourceClaimTemplateName && made?.resourceClaimName) {
-      yield ["resourceclaims", made.resourceClaimName];
-    }
-  }
-  const extended = status?.extendedResourceClaimStatus?.resourceClaimName;
-  if (extended) yield ["resourceclaims", extended];
+  for (const { name } of createdPodClaims(pod)) yield ["resourceclaims", name];
   yield* containerReferences(pod);
   for (const volume of spec.volumes ?? []) yield* volumeReferences(volume, pod.metadata.name);
 }

@@ -6,94 +6,20 @@ import { DeviceTaintRule as AlphaDeviceTaintRule } from "@dray/api/resource/v1al
 import { DeviceTaintRule as BetaDeviceTaintRule } from "@dray/api/resource/v1beta2";
 import { PodGroup } from "@dray/api/scheduling/v1beta1";
 import { timeText } from "@dray/client";
-import { servedResources, startDeviceTaintEvictionController } from "@dray/controllers";
-import type { Controller, ControllerContext } from "../shared/context.ts";
-import { type TestCluster, type TestOptions, withCluster } from "../testing/cluster.ts";
+import type { TestCluster } from "../testing/cluster.ts";
 import { afterEachCrash } from "../testing/crashes.ts";
-
-const start = async (context: ControllerContext): Promise<Controller> =>
-  startDeviceTaintEvictionController(context, await servedResources(context));
-const onCluster = (run: (cluster: TestCluster) => Promise<void>, options?: TestOptions): Promise<void> =>
-  withCluster(start, run, options);
-
-const driver = "gpu.example.com";
-
-interface SliceOptions {
-  readonly generation?: number;
-  readonly pool?: string;
-  readonly taints?: readonly object[];
-}
-
-async function slice(cluster: TestCluster, name: string, options: SliceOptions = {}): Promise<ResourceSlice> {
-  const { generation = 1, pool = "n", taints } = options;
-  return cluster.create(ResourceSlice, {
-    metadata: { name },
-    spec: {
-      driver,
-      pool: { name: pool, generation, resourceSliceCount: 1 },
-      nodeName: "n",
-      devices: [{ name: "gpu-0", ...(taints === undefined ? {} : { taints }) }, { name: "gpu-1" }],
-    },
-  });
-}
-
-/** A running pod with a device of its own. */
-async function userOf(
-  cluster: TestCluster,
-  name: string,
-  device: string,
-  tolerations: readonly object[] = [],
-): Promise<Pod> {
-  const exactly = { deviceClassName: "gpu", tolerations };
-  await cluster.create(ResourceClaim, {
-    metadata: { name, finalizers: ["resource.kubernetes.io/delete-protection"] },
-    spec: { devices: { requests: [{ name: "gpu", exactly }] } },
-  });
-  const pod = await cluster.create(Pod, {
-    metadata: { name },
-    spec: {
-      nodeName: "n",
-      containers: [{ name: "c", image: "i" }],
-      resourceClaims: [{ name: "gpu", resourceClaimName: name }],
-    },
-  });
-  const result = { request: "gpu", driver, pool: "n", device, tolerations };
-  const reservedFor = [{ resource: "pods", name, uid: pod.metadata.uid }];
-  await cluster.client
-    .resource(ResourceClaim)
-    .patch(
-      { namespace: "d", name },
-      "merge",
-      { status: { allocation: { devices: { results: [result] } }, reservedFor } },
-      { subresource: "status" },
-    );
-  await cluster.setStatus(pod, { phase: "Running" });
-  return pod;
-}
-
-async function rule(cluster: TestCluster, name: string, spec: object): Promise<DeviceTaintRule> {
-  return cluster.create(DeviceTaintRule, { metadata: { name }, spec });
-}
-
-const evicts = { key: "broken", effect: "NoExecute" };
-
-async function isLeaving(cluster: TestCluster, name: string): Promise<boolean> {
-  return (await cluster.find(Pod, name))?.metadata.deletionTimestamp !== undefined;
-}
-
-/** Reason, status and message of the rule's condition. */
-async function condition(cluster: TestCluster, name: string): Promise<string[] | undefined> {
-  const { status } = await cluster.get(DeviceTaintRule, name);
-  const found = status?.conditions?.find(({ type }) => type === "EvictionInProgress");
-  return found === undefined ? undefined : [found.status ?? "", found.reason ?? "", found.message ?? ""];
-}
-
-function conditionIs(cluster: TestCluster, name: string, wanted: readonly string[]): Promise<unknown> {
-  return cluster.until(`${name}: ${wanted.join(" ")}`, async () => {
-    const found = await condition(cluster, name);
-    return found?.join("|") === wanted.join("|");
-  });
-}
+import {
+  condition,
+  conditionIs,
+  driver,
+  evicts,
+  isLeaving,
+  onCluster,
+  rule,
+  slice,
+  start,
+  userOf,
+} from "./testing.ts";
 
 test("a taint in a slice deletes the pods that use the device, with condition, event and metric", () =>
   onCluster(async (cluster) => {
@@ -229,6 +155,23 @@ test("the shortest toleration counts from when the taint was added; a rule that 
       await cluster.settle();
     }
     for (const name of ["long", "forever"]) assert.equal(await isLeaving(cluster, name), false, name);
+  }));
+
+test("a toleration without effect tolerates NoExecute, for its time", () =>
+  onCluster(async (cluster) => {
+    const anyEffect = { key: "broken", operator: "Exists" };
+    await userOf(cluster, "forever", "gpu-0", [anyEffect]);
+    await userOf(cluster, "empty", "gpu-0", [{ ...anyEffect, effect: "" }]);
+    await userOf(cluster, "minute", "gpu-0", [{ ...anyEffect, tolerationSeconds: 60 }]);
+    await userOf(cluster, "other-effect", "gpu-0", [{ ...anyEffect, effect: "NoSchedule" }]);
+    const timeAdded = timeText(cluster.clock.now() - 30_000);
+    await rule(cluster, "r", { deviceSelector: {}, taint: { ...evicts, timeAdded } });
+    await cluster.until("deleted at once", () => isLeaving(cluster, "other-effect"));
+    await cluster.settle();
+    assert.equal(await isLeaving(cluster, "minute"), false);
+    cluster.clock.advance(30_000);
+    await cluster.until("deleted after its time", () => isLeaving(cluster, "minute"));
+    for (const name of ["forever", "empty"]) assert.equal(await isLeaving(cluster, name), false, name);
   }));
 
 test("pods that are not bound, not in reservedFor, or finished, stay", () =>

@@ -1,6 +1,6 @@
 import { StatusError } from "@dray/api";
 import { Pod } from "@dray/api/core/v1";
-import { isPodTerminal } from "@dray/api/pod";
+import { hasClaims, isPodTerminal } from "@dray/api/pod";
 import { type DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { type Informer, keyOf, refOf, type WorkQueue } from "@dray/client";
 import {
@@ -122,7 +122,7 @@ function followCauses(
     delete: claimChanged,
   });
   const podChanged = (pod: Pod): void => {
-    if (pod.spec.nodeName && (pod.spec.resourceClaims ?? []).length > 0) queue.add(keyOf(pod.metadata));
+    if (pod.spec.nodeName && hasClaims(pod)) queue.add(keyOf(pod.metadata));
   };
   pods.handle({ add: podChanged, update: podChanged, delete: forget });
 }

@@ -1,5 +1,5 @@
 import type { Pod } from "@dray/api/core/v1";
-import { isPodTerminal, podClaimName } from "@dray/api/pod";
+import { createdPodClaims, hasClaims, isPodTerminal } from "@dray/api/pod";
 import type { DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { type Informer, keyOf } from "@dray/client";
 import { isForPod, isPod, isPodGroup, isReservedForPod } from "../shared/claim-consumers.ts";
@@ -35,7 +35,7 @@ export class TaintState {
 
   /** Pods that may have devices. */
   *users(): Generator<Pod> {
-    for (const pod of this.#caches.pods.list()) if ((pod.spec.resourceClaims ?? []).length > 0) yield pod;
+    for (const pod of this.#caches.pods.list()) if (hasClaims(pod)) yield pod;
   }
 
   /** When the pod has to go because of its claims; undefined: it may stay. */
@@ -44,12 +44,11 @@ export class TaintState {
     if (!pod.spec.nodeName || deletionTimestamp !== undefined || isPodTerminal(pod)) return undefined;
     const sources: TaintSources = { pools: this.pools, rules };
     let eviction: Eviction | undefined;
-    for (const entry of pod.spec.resourceClaims ?? []) {
-      const name = podClaimName(pod, entry);
-      const claim = name ? this.#caches.claims.get({ namespace, name }) : undefined;
+    // Those of extended resources too: kubernetes/kubernetes#141290, upstream from 1.37.2 on.
+    for (const { name, owned } of createdPodClaims(pod)) {
+      const claim = this.#caches.claims.get({ namespace, name });
       if (claim?.status?.allocation === undefined) continue;
-      const generated = entry.resourceClaimTemplateName !== undefined;
-      if (generated && !isForPod(pod, claim, this.#groupsHaveClaims)) continue;
+      if (owned && !isForPod(pod, claim, this.#groupsHaveClaims)) continue;
       if (!isReservedForPod(pod, claim, this.#groupsHaveClaims)) continue;
       eviction = joinEvictions(eviction, claimEviction(claim, sources));
     }

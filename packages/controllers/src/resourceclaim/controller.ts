@@ -1,6 +1,6 @@
 import { controllerOf } from "@dray/api";
 import { Pod } from "@dray/api/core/v1";
-import { isPodTerminal, podClaimName } from "@dray/api/pod";
+import { createdPodClaims, hasClaims, isPodTerminal } from "@dray/api/pod";
 import { ResourceClaim, type ResourceClaimTemplate } from "@dray/api/resource/v1";
 import type { PodGroup } from "@dray/api/scheduling/v1beta1";
 import { keyOf, refOf, type WorkQueue } from "@dray/client";
@@ -74,21 +74,18 @@ function follow(caches: ClaimCaches, released: ClaimRelease, queues: Queues): vo
     const { uid, namespace } = consumer.metadata;
     const generated = new Set(claims.byIndex("controller", uid).map(({ metadata }) => keyOf(metadata)));
     const used = claims.byIndex("consumer", uid).map(({ metadata }) => keyOf(metadata));
-    for (const entry of consumer.spec.resourceClaims ?? []) {
-      const name = podClaimName(consumer, entry);
-      if (name) used.push(keyOf({ namespace, name }));
-    }
+    for (const { name } of createdPodClaims(consumer)) used.push(keyOf({ namespace, name }));
     for (const key of used) if (!generated.has(key)) queues.claims.add(key);
     for (const key of generated) queues.claims.addAfter(key, isDeleted ? collectionTime : 0);
   }
+  // Claims for extended resources are released regardless of the gate: they may be older than its setting.
   function podChanged(pod: Pod): void {
-    if (!usesClaims(pod)) return;
+    if (!hasClaims(pod)) return;
     if (isDone(pod)) release(pod, false);
     else queues.pods.add(keyOf(pod.metadata));
   }
   function groupChanged(group: PodGroup): void {
-    if (groupsHaveClaims && (group.spec.resourceClaims ?? []).length > 0)
-      queues.groups.add(keyOf(group.metadata));
+    if (groupsHaveClaims && hasClaims(group)) queues.groups.add(keyOf(group.metadata));
     // Its pods wait for it, or for the names in its status.
     pods.byIndex("podGroup", keyOf(group.metadata)).forEach(podChanged);
   }
@@ -107,7 +104,7 @@ function follow(caches: ClaimCaches, released: ClaimRelease, queues: Queues): vo
     add: podChanged,
     update: podChanged,
     delete(pod) {
-      if (!usesClaims(pod)) return;
+      if (!hasClaims(pod)) return;
       released.noteDeleted(pod.metadata.uid);
       release(pod, true);
     },
@@ -125,11 +122,6 @@ function follow(caches: ClaimCaches, released: ClaimRelease, queues: Queues): vo
     groups?.byIndex("template", keyOf(metadata)).forEach(groupChanged);
   };
   templates.handle({ add: templateChanged, update: templateChanged });
-}
-
-/** Claims for extended resources are released regardless of the gate: they may be older than its setting. */
-function usesClaims({ spec, status }: Pod): boolean {
-  return (spec.resourceClaims?.length ?? 0) > 0 || status?.extendedResourceClaimStatus !== undefined;
 }
 
 /** Gives pods and groups their claims. */

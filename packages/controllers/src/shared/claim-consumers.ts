@@ -58,15 +58,15 @@ export function isGroupClaim(group: PodGroup, entry: PodResourceClaim): boolean 
 }
 
 /**
- * The consumer that a claim of the pod is reserved for: the pod or its group. Upstream:
- * k8s.io/dynamic-resource-allocation/resourceclaim, BindTo.
+ * The consumer that a claim of the pod is reserved for: the pod or its group. Without an entry it is the
+ * claim of the pod's extended resources. Upstream: k8s.io/dynamic-resource-allocation/resourceclaim, BindTo.
  */
 export function consumerOf(
   pod: Pod,
   group: PodGroup | undefined,
-  entry: PodResourceClaim,
+  entry: PodResourceClaim | undefined,
 ): ResourceClaimConsumerReference {
-  if (group !== undefined && isGroupClaim(group, entry)) {
+  if (group !== undefined && entry !== undefined && isGroupClaim(group, entry)) {
     const { name, uid } = group.metadata;
     return { apiGroup: schedulingGroup, resource: "podgroups", name, uid };
   }

@@ -13,7 +13,7 @@ import {
   ServiceAccount,
 } from "@dray/api/core/v1";
 import { EndpointSlice } from "@dray/api/discovery/v1";
-import { podClaimName } from "@dray/api/pod";
+import { createdPodClaims } from "@dray/api/pod";
 import { PodDisruptionBudget } from "@dray/api/policy/v1";
 import { ResourceClaim, ResourceClaimTemplate } from "@dray/api/resource/v1";
 import { PodGroup, Workload } from "@dray/api/scheduling/v1beta1";
@@ -31,6 +31,10 @@ export interface Informers {
 }
 
 const byController = { controller: (object: KubeObject) => list(controllerOf(object)?.uid) };
+
+/** Keys of the claims of a pod or a group that have been created. */
+const claimKeys = (consumer: Pod | PodGroup): string[] =>
+  createdPodClaims(consumer).map(({ name }) => keyOf({ namespace: consumer.metadata.namespace, name }));
 
 function list(value: string | undefined): readonly string[] {
   return value === undefined ? [] : [value];
@@ -52,11 +56,7 @@ const options: Readonly<Record<string, InformerOptions<never>>> = {
       node: (pod: Pod) => list(pod.spec.nodeName || undefined),
       podGroup: (pod: Pod) =>
         list(podGroupName(pod)).map((name) => keyOf({ namespace: pod.metadata.namespace, name })),
-      claim: (pod: Pod) =>
-        (pod.spec.resourceClaims ?? []).flatMap((entry) => {
-          const name = podClaimName(pod, entry);
-          return name ? [keyOf({ namespace: pod.metadata.namespace, name })] : [];
-        }),
+      claim: claimKeys,
       template: (pod: Pod) =>
         (pod.spec.resourceClaims ?? []).flatMap((entry) =>
           entry.resourceClaimTemplateName === undefined
@@ -115,11 +115,7 @@ const options: Readonly<Record<string, InformerOptions<never>>> = {
   [key(PodGroup)]: {
     indexes: {
       ...byController,
-      claim: (group: PodGroup) =>
-        (group.spec.resourceClaims ?? []).flatMap((entry) => {
-          const name = podClaimName(group, entry);
-          return name ? [keyOf({ namespace: group.metadata.namespace, name })] : [];
-        }),
+      claim: claimKeys,
       template: (group: PodGroup) =>
         (group.spec.resourceClaims ?? []).flatMap(({ resourceClaimTemplateName: name }) =>
           name === undefined ? [] : [keyOf({ namespace: group.metadata.namespace, name })],

@@ -1,10 +1,10 @@
 import { matchesNodeSelector } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
+import { createdPodClaims, podClaims } from "@dray/api/pod";
 import type { ResourceClaim } from "@dray/api/resource/v1";
 import { isDone, isReservedForPod } from "@dray/controllers/objects";
 import { resultsOf } from "../inventory/devices.ts";
 import type { World } from "../manifests/world.ts";
-import { claimNames } from "../plan/claims.ts";
 import { counted } from "../text/words.ts";
 import { type Finding, finding, kubectl, type Snapshot } from "./finding.ts";
 import { isLongAgo } from "./times.ts";
@@ -33,22 +33,15 @@ export function claimProblem(
 
 /** Returns the claims of a bound pod that give it no devices, with the reason. */
 function lacksDevices(pod: Pod, world: World): string[] {
-  const { nodeName, resourceClaims = [] } = pod.spec;
+  const { nodeName } = pod.spec;
   if (!nodeName || isDone(pod) || pod.metadata.deletionTimestamp !== undefined) return [];
   const node = world.find("Node", nodeName);
-  const known = claimNames(pod);
-  const extended = pod.status?.extendedResourceClaimStatus?.resourceClaimName;
-  const unmade = resourceClaims.filter(
-    ({ name, resourceClaimName }) =>
-      resourceClaimName === undefined && !pod.status?.resourceClaimStatuses?.some((one) => one.name === name),
-  );
-  return [
-    ...unmade.map(({ name }) => `no ResourceClaim was made for spec.resourceClaims "${name}"`),
-    ...[...known.map(({ claim }) => claim), ...(extended === undefined ? [] : [extended])].flatMap((name) => {
-      const claim = world.find("ResourceClaim", `${pod.metadata.namespace}/${name}`);
-      return claimProblem(pod, name, claim, node) ?? [];
-    }),
-  ];
+  return podClaims(pod).flatMap(({ entry, name }) => {
+    if (name === null) return [];
+    if (name === undefined) return `no ResourceClaim was made for spec.resourceClaims "${entry?.name}"`;
+    const claim = world.find("ResourceClaim", `${pod.metadata.namespace}/${name}`);
+    return claimProblem(pod, name, claim, node) ?? [];
+  });
 }
 
 function withoutDevices(pod: Pod, world: World): Finding[] {
@@ -76,8 +69,8 @@ function stuck(pod: Pod, world: World, now: number): Finding[] {
   const node = world.find("Node", nodeName);
   const ready = node?.status?.conditions?.find(({ type }) => type === "Ready");
   const isLost = node === undefined || ready?.status !== "True";
-  const held = claimNames(pod)
-    .flatMap(({ claim }) => world.find("ResourceClaim", `${pod.metadata.namespace}/${claim}`) ?? [])
+  const held = createdPodClaims(pod)
+    .flatMap(({ name }) => world.find("ResourceClaim", `${pod.metadata.namespace}/${name}`) ?? [])
     .filter((claim) => claim.status?.reservedFor?.some(({ uid }) => uid === pod.metadata.uid));
   const devices = held.reduce((sum, claim) => sum + resultsOf(claim).length, 0);
   const evidence = [

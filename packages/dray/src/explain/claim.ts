@@ -1,10 +1,9 @@
 import type { Pod } from "@dray/api/core/v1";
-import { isPodActive } from "@dray/api/pod";
+import { createdPodClaims, isPodActive } from "@dray/api/pod";
 import type { ResourceClaim } from "@dray/api/resource/v1";
 import { controllerOf } from "@dray/controllers/objects";
 import type { Inventory } from "../inventory/inventory.ts";
 import { nameOf } from "../manifests/place.ts";
-import { claimNames } from "../plan/claims.ts";
 import { names } from "../text/words.ts";
 import { stateOfClaim } from "../top/rows.ts";
 import { claimData } from "./claims.ts";
@@ -76,7 +75,7 @@ function usersOf(claim: ResourceClaim, { world }: Scene): Pod[] {
       (pod) =>
         pod.metadata.namespace === claim.metadata.namespace &&
         isPodActive(pod) &&
-        claimNames(pod).some((each) => each.claim === claim.metadata.name),
+        createdPodClaims(pod).some(({ name }) => name === claim.metadata.name),
     );
 }
 

@@ -12,20 +12,20 @@ import { conditionsOf } from "./waits.ts";
 export function claimData(
   claim: ResourceClaim,
   inventory: Inventory,
-  user?: { readonly pod: Pod; readonly entry: PodResourceClaim },
+  user?: { readonly pod: Pod; readonly entry: PodResourceClaim | undefined },
 ): ClaimData {
-  const podClaim = user?.entry.name ?? null;
+  const podClaim = user?.entry?.name ?? null;
   return {
     claim: nameOf(claim),
     podClaim,
-    template: user?.entry.resourceClaimTemplateName ?? null,
+    template: user?.entry?.resourceClaimTemplateName ?? null,
     state: stateOfClaim(claim),
     reservedFor: (claim.status?.reservedFor ?? []).map(
       ({ resource, name }) => `${resource}/${claim.metadata.namespace}/${name}`,
     ),
     devices: resultsOf(claim).map((result) => allocatedDevice(claim, result, inventory)),
     configuration: configurationOf(claim),
-    prepared: user === undefined ? [] : preparedFor(user.pod, user.entry.name),
+    prepared: user?.entry === undefined ? [] : preparedFor(user.pod, user.entry.name),
   };
 }
 

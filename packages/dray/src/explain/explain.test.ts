@@ -235,6 +235,10 @@ test("a pod shows the claim that the scheduler made for its extended resources",
     answer.claims.map((each) => [each.claim, each.devices.length]),
     [["default/x", 1]],
   );
+  const onNode = await explained("node/a", [node("a"), slice("a", 1), gpuClass, extended, user]);
+  assert.deepEqual(onNode.facts.at(-1), { name: "pods with claims", value: "default/x" });
+  const pending = await explained("claim/x", [node("a"), slice("a", 1), gpuClass, claim("x"), user]);
+  assert.doesNotMatch(pending.summary, /no pod uses it/);
 });
 
 test("an unused claim shows the node where it fits", async () => {

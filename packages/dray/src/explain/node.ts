@@ -1,5 +1,5 @@
 import type { Node } from "@dray/api/core/v1";
-import { isPodTerminal } from "@dray/api/pod";
+import { hasClaims, isPodTerminal } from "@dray/api/pod";
 import { closedReason } from "../inventory/allocator.ts";
 import { headroomOf } from "../inventory/headroom.ts";
 import type { Inventory } from "../inventory/inventory.ts";
@@ -59,7 +59,7 @@ export function explainNode(node: Node, scene: Scene, inventory: Inventory): Rep
       { name: "pods", value: String(pods.length) },
       {
         name: "pods with claims",
-        value: names(pods.filter(({ spec }) => (spec.resourceClaims ?? []).length > 0).map(nameOf)) || "none",
+        value: names(pods.filter(hasClaims).map(nameOf)) || "none",
       },
     ],
   };

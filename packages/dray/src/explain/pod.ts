@@ -104,13 +104,9 @@ function summaryOf(
  * resources (KEP-5004).
  */
 function claimsData(pod: Pod, world: World, inventory: Inventory): ClaimData[] {
-  const named = claimsOfPod(pod, world).flatMap(({ entry, claim }) =>
+  return claimsOfPod(pod, world).flatMap(({ entry, claim }) =>
     claim === undefined ? [] : [claimData(claim, inventory, { pod, entry })],
   );
-  const extended = pod.status?.extendedResourceClaimStatus?.resourceClaimName;
-  const claim =
-    extended === undefined ? undefined : world.find("ResourceClaim", `${pod.metadata.namespace}/${extended}`);
-  return claim === undefined ? named : [...named, claimData(claim, inventory)];
 }
 
 /** Reasons of events that the waits already explain. */

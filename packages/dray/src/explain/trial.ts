@@ -1,5 +1,6 @@
 import type { Features, KubeObject } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
+import { createdPodClaims } from "@dray/api/pod";
 import type { ResourceClaim } from "@dray/api/resource/v1";
 import { deviceEnvironment } from "@dray/cel";
 import {
@@ -11,7 +12,6 @@ import {
 import { uidOf } from "../manifests/decode.ts";
 import { type Located, labelOfObject, type Place } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
-import { claimNames } from "../plan/claims.ts";
 import { type PlanOptions, preparePods } from "../plan/plan.ts";
 
 const nowhere: Place = {
@@ -56,8 +56,8 @@ export class Trial {
       .map(({ object }) => object.metadata.name)
       .toSorted();
     this.pod = ungated((this.#objects.get(labelOfObject(pod)) ?? pod) as Pod);
-    this.open = claimNames(this.pod).flatMap(({ claim }) => {
-      const found = this.world.find("ResourceClaim", `${pod.metadata.namespace}/${claim}`);
+    this.open = createdPodClaims(this.pod).flatMap(({ name }) => {
+      const found = this.world.find("ResourceClaim", `${pod.metadata.namespace}/${name}`);
       return found === undefined || found.status?.allocation !== undefined ? [] : [found];
     });
     this.scheduler = this.#scheduler([], new Set());

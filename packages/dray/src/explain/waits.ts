@@ -1,6 +1,6 @@
 import type { Features } from "@dray/api";
 import type { Event, Pod, PodResourceClaim } from "@dray/api/core/v1";
-import { isPodActive, podClaimName } from "@dray/api/pod";
+import { isPodActive, type PodClaim, podClaims } from "@dray/api/pod";
 import type { ResourceClaim } from "@dray/api/resource/v1";
 import { isForPod, isReservedForPod } from "@dray/controllers/objects";
 import { idOf, resultsOf } from "../inventory/devices.ts";
@@ -53,30 +53,25 @@ export function waitsBeforeScheduling(pod: Pod, scene: Scene): Wait[] {
 export function claimsOfPod(
   pod: Pod,
   world: World,
-): {
-  readonly entry: PodResourceClaim;
-  readonly name: string | null | undefined;
-  readonly claim?: ResourceClaim;
-}[] {
-  return (pod.spec.resourceClaims ?? []).map((entry) => {
-    const name = podClaimName(pod, entry);
-    const claim =
-      typeof name === "string" ? world.find("ResourceClaim", `${pod.metadata.namespace}/${name}`) : undefined;
-    return { entry, name, ...(claim !== undefined && { claim }) };
-  });
+): (PodClaim & { readonly claim: ResourceClaim | undefined })[] {
+  return podClaims(pod).map((used) => ({
+    ...used,
+    claim: used.name ? world.find("ResourceClaim", `${pod.metadata.namespace}/${used.name}`) : undefined,
+  }));
 }
 
 function claimWaits(pod: Pod, scene: Scene): Wait[] {
   const { world } = scene;
-  return claimsOfPod(pod, world).flatMap(({ entry, name, claim }): Wait[] => {
-    if (name === null) return [];
+  return claimsOfPod(pod, world).flatMap(({ entry, name, owned, claim }): Wait[] => {
+    // A scheduler that tries again deletes the claim for extended resources that it has left, or uses it.
+    if (name === null || entry === undefined) return [];
     if (name === undefined) return notCreated(pod, entry, scene);
     const object = `ResourceClaim ${pod.metadata.namespace}/${name}`;
     if (claim === undefined)
       return [
         wait("claim-missing", missingText(world, "ResourceClaim", pod.metadata.namespace, name), { object }),
       ];
-    const unusable = whyUnusable(pod, entry, claim);
+    const unusable = whyUnusable(pod, claim, owned);
     if (unusable !== undefined) return [wait("claim-unusable", unusable, { object })];
     return claim.status?.allocation === undefined ? missingClasses(claim, world) : [];
   });
@@ -127,12 +122,12 @@ function quotaTexts({ metadata, status }: Surroundings["quotas"][number]): strin
 /** Maximum number of consumers of a claim (resource/v1 ResourceClaimStatus.reservedFor). */
 const maxConsumers = 256;
 
-function whyUnusable(pod: Pod, entry: PodResourceClaim, claim: ResourceClaim): string | undefined {
+function whyUnusable(pod: Pod, claim: ResourceClaim, owned: boolean): string | undefined {
   const name = nameOf(claim);
   const consumers = claim.status?.reservedFor ?? [];
   if (claim.metadata.deletionTimestamp !== undefined)
     return `claim ${name} is being deleted${consumers.length === 0 ? "" : `: ${names(consumers.map((each) => each.name))} still use it`}`;
-  if (entry.resourceClaimTemplateName !== undefined && !isForPod(pod, claim, true))
+  if (owned && !isForPod(pod, claim, true))
     return `claim ${name} was not created for this pod or its group: another object has the name that it needs`;
   if (!isReservedForPod(pod, claim, true) && consumers.length >= maxConsumers)
     return `claim ${name} has ${consumers.length} consumers: no more than ${maxConsumers} can use it`;

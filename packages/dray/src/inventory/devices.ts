@@ -1,6 +1,7 @@
 import { ruleTaints } from "@dray/allocator";
 import type { Features } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
+import { createdPodClaims } from "@dray/api/pod";
 import type {
   Device,
   DeviceRequestAllocationResult,
@@ -11,7 +12,6 @@ import type {
 import { nameOf } from "../manifests/place.ts";
 import { checkPools } from "../manifests/pools.ts";
 import type { World } from "../manifests/world.ts";
-import { claimNames } from "../plan/claims.ts";
 
 /** A claim that has a device, or a share of it. */
 export interface Holder {
@@ -170,7 +170,7 @@ function healthOf(world: World): Map<string, DeviceHealth> {
   for (const { object: pod } of world.all("Pod")) {
     const statuses = statusesOf(pod);
     if (statuses.length === 0) continue;
-    const claims = new Map(claimNames(pod).map(({ entry, claim }) => [entry, claim]));
+    const claims = new Map(createdPodClaims(pod).map(({ entry, name }) => [entry?.name, name]));
     for (const { name, resources } of statuses) {
       const [, entry = "", request] = /^claim:([^/]+)(?:\/(.+))?$/.exec(name) ?? [];
       const claim = world.find("ResourceClaim", `${pod.metadata.namespace}/${claims.get(entry)}`);

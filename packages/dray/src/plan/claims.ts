@@ -1,5 +1,6 @@
 import type { Features } from "@dray/api";
 import { Pod, type PodResourceClaim } from "@dray/api/core/v1";
+import { createdPodClaims } from "@dray/api/pod";
 import type { ResourceClaim, ResourceClaimTemplate } from "@dray/api/resource/v1";
 import { PodGroup } from "@dray/api/scheduling/v1beta1";
 import {
@@ -138,39 +139,22 @@ function reserveForBound(
 ): void {
   for (const { object: pod } of pods) {
     if ((pod.spec.nodeName ?? "") === "") continue;
-    for (const { claim: name, reference } of claimNames(pod)) {
+    for (const { name, entry } of createdPodClaims(pod)) {
       const claim = claims.get(`${pod.metadata.namespace}/${name}`);
-      if (claim !== undefined) claims.set(nameOf(claim), reserved(claim, pod, reference, groupOf(pod)));
+      if (claim !== undefined) claims.set(nameOf(claim), reserved(claim, pod, entry, groupOf(pod)));
     }
   }
-}
-
-interface ClaimName {
-  /** The pod's own name for the claim. */
-  readonly entry: string;
-  /** The name of the object. */
-  readonly claim: string;
-  readonly reference: PodResourceClaim;
-}
-
-/** Returns the claims of a pod. */
-export function claimNames(pod: Pod): ClaimName[] {
-  return (pod.spec.resourceClaims ?? []).flatMap((entry) => {
-    const made = pod.status?.resourceClaimStatuses?.find(({ name }) => name === entry.name);
-    const claim = entry.resourceClaimName ?? made?.resourceClaimName;
-    return claim === undefined ? [] : [{ entry: entry.name, claim, reference: entry }];
-  });
 }
 
 function reserved(
   claim: ResourceClaim,
   pod: Pod,
-  reference: PodResourceClaim,
+  entry: PodResourceClaim | undefined,
   group: PodGroup | undefined,
 ): ResourceClaim {
   if (claim.status?.allocation === undefined || isReservedForPod(pod, claim, group !== undefined))
     return claim;
-  const reservedFor = [...(claim.status.reservedFor ?? []), consumerOf(pod, group, reference)];
+  const reservedFor = [...(claim.status.reservedFor ?? []), consumerOf(pod, group, entry)];
   return { ...claim, status: { ...claim.status, reservedFor } };
 }
 

@@ -1,5 +1,6 @@
 import type { Features } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
+import { createdPodClaims } from "@dray/api/pod";
 import type { AllocationResult, ResourceClaim } from "@dray/api/resource/v1";
 import { timeText } from "@dray/client";
 import { createOfflineScheduler, type OfflineScheduler, type Placement } from "@dray/scheduler";
@@ -9,7 +10,7 @@ import { missingText } from "../manifests/missing.ts";
 import type { Place } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
 import { admitPods, admittedGroups } from "./admit.ts";
-import { claimNames, claimsOfPods, type PodClaims } from "./claims.ts";
+import { claimsOfPods, type PodClaims } from "./claims.ts";
 import { explainError, explainRefusal, type PodExplanation, renameClaims } from "./explain.ts";
 import { scheduleUnit, waitingUnits } from "./units.ts";
 import { type OriginPod, podsOf } from "./workloads.ts";
@@ -47,8 +48,8 @@ export interface PlannedPod {
 
 export interface PlannedClaim {
   readonly name: string;
-  /** The pod's own name for it. */
-  readonly podClaim: string;
+  /** The pod's own name for it; null for the claim of its extended resources (KEP-5004). */
+  readonly podClaim: string | null;
   /** Exactly `status.allocation`; null without devices. */
   readonly allocation: AllocationResult | null;
   /** The class of each request, `request/subrequest` for alternatives. */
@@ -148,11 +149,11 @@ function settled({ object: { spec, status }, refusal }: OriginPod, claims: reado
 function missingClasses(world: World, scheduler: OfflineScheduler, pod: Pod, reason: string): string[] {
   const name = /device class (\S+) does not exist/.exec(reason)?.[1];
   if (name === undefined) return [];
-  const claim = claimNames(pod).find(({ claim }) => {
-    const classes = classesOf(scheduler.claim(pod.metadata.namespace, claim));
+  const claim = createdPodClaims(pod).find((each) => {
+    const classes = classesOf(scheduler.claim(pod.metadata.namespace, each.name));
     return [...classes.values()].includes(name);
   });
-  const of = claim === undefined ? "" : `claim ${claim.claim}: `;
+  const of = claim === undefined ? "" : `claim ${claim.name}: `;
   return [`${of}${missingText(world, "DeviceClass", undefined, name)}`];
 }
 
@@ -179,7 +180,7 @@ class Explanations {
     const { scheduler, nodes } = this.#cluster;
     const { namespace, labels } = pod.metadata;
     const { resourceClaims: _, ...spec } = pod.spec;
-    const claims = claimNames(pod).map(({ claim }) => scheduler.claim(namespace, claim));
+    const claims = createdPodClaims(pod).map((each) => scheduler.claim(namespace, each.name));
     const key = jsonText([namespace, labels, spec, claims.map((claim) => [claim?.spec, claim?.status])]);
     const known = this.#known.get(key);
     if (known !== undefined) return renameClaims(known.explanation, claimRenames(known.pod, pod));
@@ -195,20 +196,20 @@ class Explanations {
 
 /** Maps the claims of a pod, `namespace/name`, to those of an equal pod. */
 function claimRenames(from: Pod, to: Pod): ReadonlyMap<string, string> {
-  const own = claimNames(to);
+  const own = createdPodClaims(to);
   return new Map(
-    claimNames(from).map(({ claim }, i) => [
-      `${from.metadata.namespace}/${claim}`,
-      `${to.metadata.namespace}/${own[i]?.claim ?? claim}`,
+    createdPodClaims(from).map(({ name }, i) => [
+      `${from.metadata.namespace}/${name}`,
+      `${to.metadata.namespace}/${own[i]?.name ?? name}`,
     ]),
   );
 }
 
 function plannedClaims(pod: Pod, scheduler: OfflineScheduler): PlannedClaim[] {
-  return claimNames(pod).map(({ entry, claim }) => {
-    const found = scheduler.claim(pod.metadata.namespace, claim);
+  return createdPodClaims(pod).map(({ entry, name }) => {
+    const found = scheduler.claim(pod.metadata.namespace, name);
     const allocation = found?.status?.allocation ?? null;
-    return { name: claim, podClaim: entry, allocation, classes: classesOf(found) };
+    return { name, podClaim: entry?.name ?? null, allocation, classes: classesOf(found) };
   });
 }
 

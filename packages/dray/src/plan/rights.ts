@@ -1,3 +1,4 @@
+import { hasClaims } from "@dray/api/pod";
 import type { MissingRight } from "../manifests/live.ts";
 import type { World } from "../manifests/world.ts";
 import { podsOf } from "./workloads.ts";
@@ -67,7 +68,5 @@ function isNeeded(kind: string, world: World): boolean {
 function usesDevices(world: World): boolean {
   if (!world.isReadable("Pod")) return true;
   const nodes = world.all("Node").map(({ object }) => object);
-  return podsOf(world, nodes).some(
-    ({ object: { spec } }) => (spec.nodeName ?? "") === "" && (spec.resourceClaims ?? []).length > 0,
-  );
+  return podsOf(world, nodes).some(({ object: pod }) => (pod.spec.nodeName ?? "") === "" && hasClaims(pod));
 }

@@ -1,8 +1,8 @@
 import { type Features, matchesNodeSelector } from "@dray/api";
+import { createdPodClaims } from "@dray/api/pod";
 import type { ResourceClaim } from "@dray/api/resource/v1";
 import { placeText } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
-import { claimNames } from "./claims.ts";
 import type { PlannedPod } from "./plan.ts";
 import { isBound } from "./units.ts";
 
@@ -50,15 +50,13 @@ function containerWarnings({ pod, path }: Pick<PlannedPod, "pod" | "path">, clai
     (pod.spec[list] ?? []).forEach((container, i) => {
       (container.resources?.claims ?? []).forEach(({ name: entry, request }, j) => {
         used.add(entry);
-        const found = claimNames(pod).find((each) => each.entry === entry);
-        const requests = claim(namespace, found?.claim ?? "")?.spec.devices?.requests?.map(
-          ({ name }) => name,
-        );
+        const found = createdPodClaims(pod).find((each) => each.entry?.name === entry);
+        const requests = claim(namespace, found?.name ?? "")?.spec.devices?.requests?.map(({ name }) => name);
         if (found === undefined || request === undefined || requests === undefined) return;
         if (requests.includes(request)) return;
         const at = `${path}.${list}[${i}].resources.claims[${j}].request`;
         const known = requests.length === 0 ? "it has none" : `its requests are ${requests.join(", ")}`;
-        const { resourceClaimName, resourceClaimTemplateName } = found.reference;
+        const { resourceClaimName, resourceClaimTemplateName } = found.entry ?? {};
         const what =
           request === resourceClaimName
             ? "is the name of the ResourceClaim, not of a request in it"
@@ -85,7 +83,7 @@ function boundWarnings(world: World, { pod, hints }: PlannedPod, claim: FindClai
   const nodeName = pod.spec.nodeName ?? "";
   const path = "spec.nodeName";
   const node = world.find("Node", nodeName);
-  const claims = claimNames(pod).flatMap(({ claim: name }) => {
+  const claims = createdPodClaims(pod).flatMap(({ name }) => {
     const found = claim(pod.metadata.namespace, name);
     if (found === undefined) return [];
     const { allocation } = found.status ?? {};

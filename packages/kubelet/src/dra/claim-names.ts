@@ -1,6 +1,6 @@
 import { Quantity } from "@dray/api";
 import type { Container, Pod } from "@dray/api/core/v1";
-import { podClaimName } from "@dray/api/pod";
+import { podClaims } from "@dray/api/pod";
 
 /** A claim of a pod by its name in the API. */
 export interface ClaimName {
@@ -13,16 +13,10 @@ export interface ClaimName {
 
 /** Returns the claims of a pod. Throws while one has not been created. */
 export function claimNames(pod: Pod): readonly ClaimName[] {
-  const names: ClaimName[] = [];
-  for (const entry of pod.spec.resourceClaims ?? []) {
-    const name = podClaimName(pod, entry);
-    if (name === undefined) throw new Error(`claim "${entry.name}": ResourceClaim not created yet`);
-    if (name !== null)
-      names.push({ podClaim: entry.name, name, owned: entry.resourceClaimName === undefined });
-  }
-  const extended = pod.status?.extendedResourceClaimStatus;
-  if (extended !== undefined) names.push({ podClaim: "", name: extended.resourceClaimName, owned: true });
-  return names;
+  return podClaims(pod).flatMap(({ entry, name, owned }): ClaimName[] => {
+    if (name === undefined) throw new Error(`claim "${entry?.name}": ResourceClaim not created yet`);
+    return name === null ? [] : [{ podClaim: entry?.name ?? "", name, owned }];
+  });
 }
 
 /** A claim of a container, with the request that the container gets; undefined for all requests. */

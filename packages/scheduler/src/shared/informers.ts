@@ -9,7 +9,7 @@ import {
   ReplicationController,
   Service,
 } from "@dray/api/core/v1";
-import { podClaimName } from "@dray/api/pod";
+import { createdPodClaims } from "@dray/api/pod";
 import { PodDisruptionBudget } from "@dray/api/policy/v1";
 import { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { DeviceTaintRule as DeviceTaintRuleV1alpha3 } from "@dray/api/resource/v1alpha3";
@@ -151,10 +151,7 @@ function parentOf({ metadata: { namespace }, spec }: PodGroup | CompositePodGrou
 
 /** Index of pods: by the keys of the claims that they use. */
 function claimsOfPod(pod: Pod): readonly string[] {
-  return (pod.spec.resourceClaims ?? []).flatMap((entry) => {
-    const name = podClaimName(pod, entry);
-    return name ? [keyOf({ namespace: pod.metadata.namespace, name })] : [];
-  });
+  return createdPodClaims(pod).map(({ name }) => keyOf({ namespace: pod.metadata.namespace, name }));
 }
 
 /** Resolves when all caches are complete. */

@@ -1,8 +1,8 @@
 import type { RefusalGroup, RequestExplanation } from "@dray/allocator";
 import type { KubeObject } from "@dray/api";
+import { createdPodClaims } from "@dray/api/pod";
 import type { DeviceToleration, ResourceClaim } from "@dray/api/resource/v1";
 import { nameOf } from "../../manifests/place.ts";
-import { claimNames } from "../../plan/claims.ts";
 import type { Change, NodeData } from "../data.ts";
 import type { Trial } from "../trial.ts";
 import type { Attempts, Candidate } from "./attempts.ts";
@@ -115,8 +115,8 @@ function changesOfGroup(
 
 /** `claim default/a` and its template, which is the object to change. */
 function claimText({ pod }: Trial, claim: ResourceClaim): string {
-  const entry = claimNames(pod).find((each) => each.claim === claim.metadata.name)?.entry;
-  const template = pod.spec.resourceClaims?.find(({ name }) => name === entry)?.resourceClaimTemplateName;
+  const used = createdPodClaims(pod).find(({ name }) => name === claim.metadata.name);
+  const template = used?.entry?.resourceClaimTemplateName;
   return `claim ${nameOf(claim)}${template === undefined ? "" : ` (template ${template})`}`;
 }
 

@@ -1,10 +1,9 @@
 import type { KubeObject } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
-import { isPodActive } from "@dray/api/pod";
+import { createdPodClaims, isPodActive } from "@dray/api/pod";
 import { controllerOf } from "@dray/controllers/objects";
 import { resultsOf } from "../../inventory/devices.ts";
 import { labelOfObject, nameOf } from "../../manifests/place.ts";
-import { claimNames } from "../../plan/claims.ts";
 import { names } from "../../text/words.ts";
 import type { Change, NodeData } from "../data.ts";
 import type { Trial } from "../trial.ts";
@@ -93,7 +92,7 @@ function without(trial: Trial, pods: readonly Pod[]): [KubeObject[], Set<string>
   const gone = new Set(pods.map(labelOfObject));
   const changed = new Map<string, KubeObject>();
   for (const pod of pods) {
-    for (const { claim: name } of claimNames(pod)) {
+    for (const { name } of createdPodClaims(pod)) {
       const key = `${pod.metadata.namespace}/${name}`;
       const known = changed.get(key) ?? trial.world.find("ResourceClaim", key);
       if (known === undefined) continue;

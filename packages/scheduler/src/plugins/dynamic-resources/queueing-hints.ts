@@ -1,6 +1,6 @@
 import { encodeJSON } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
-import { podClaimName } from "@dray/api/pod";
+import { createdPodClaims } from "@dray/api/pod";
 import type { ClusterEvent } from "../../framework/framework.ts";
 
 /**
@@ -27,8 +27,7 @@ export function mayHelpClaims(pod: Pod, event: ClusterEvent, isComplete: (pod: P
     case "claim": {
       const { namespace, name, freed } = event;
       const uses =
-        pod.metadata.namespace === namespace &&
-        (pod.spec.resourceClaims ?? []).some((entry) => podClaimName(pod, entry) === name);
+        pod.metadata.namespace === namespace && createdPodClaims(pod).some((claim) => claim.name === name);
       return (freed || uses) && isComplete(pod);
     }
     default:
