@@ -83,10 +83,11 @@ function* taintsOf(
  */
 function toleratedUntil(taint: DeviceTaint, tolerations: readonly DeviceToleration[]): number | undefined {
   const added = taint.timeAdded === undefined ? 0 : Date.parse(taint.timeAdded);
-  // An empty effect, which stands for every effect when devices are allocated, is not asked here: as
-  // upstream.
+  // No effect stands for every effect (resource/v1 DeviceToleration.effect), as when devices are allocated.
+  // Upstream: from 1.38 on.
   const matching = tolerations.filter(
-    (toleration) => toleration.effect === "NoExecute" && toleratesDeviceTaint(toleration, taint),
+    (toleration) =>
+      (!toleration.effect || toleration.effect === "NoExecute") && toleratesDeviceTaint(toleration, taint),
   );
   let seconds: number | undefined;
   for (const { tolerationSeconds } of matching) {
