@@ -12,6 +12,7 @@ import { language } from "./language.ts";
 import { lengths } from "./lengths.ts";
 import { podClaims } from "./pod-claims.ts";
 import { type Finding, readSources } from "./source.ts";
+import { texts } from "./texts.ts";
 
 const repository = join(import.meta.dirname, "..", "..");
 
@@ -58,6 +59,7 @@ const rules: Readonly<Record<string, () => Finding[]>> = {
   lengths: () => lengths(handWritten),
   language: () => language(handWritten),
   "pod claims": () => podClaims(handWritten),
+  texts: () => texts(handWritten),
 };
 const allowances = JSON.parse(readFileSync(join(import.meta.dirname, "allowances.json"), "utf8")) as Readonly<
   Record<string, readonly Allowance[]>

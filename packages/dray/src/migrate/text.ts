@@ -95,7 +95,7 @@ function expandAliases(document: Document.Parsed): void {
   if (!hasAlias(document.contents)) return;
   let left = maxExpanded;
   const copy = (node: unknown): unknown => {
-    if (left-- < 0) throw new TextError(1, `its aliases expandAliases to more than ${maxExpanded} values`);
+    if (left-- < 0) throw new TextError(1, `its aliases expand to more than ${maxExpanded} values`);
     if (isAlias(node)) {
       const target = node.resolve(document);
       if (target === undefined) throw new TextError(1, `there is no anchor "${node.source}"`);

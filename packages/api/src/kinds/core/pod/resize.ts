@@ -11,7 +11,22 @@ const mirror = "kubernetes.io/config.mirror";
 const emptySpec: PodSpec = { containers: [] };
 /** The minor release since which init containers that are not sidecars can be resized. */
 const initSince = 36;
+/**
+ * The minor release since which the claims of containers may stay at a resize. Upstream before: a container
+ * that has claims seems to differ (validation.go, dropCPUMemoryResourcesFromContainer).
+ */
+const claimsSince = 37;
+/** The only minor release that refuses pods whose claims have node-allocatable resources (KEP-5517). */
+const refusesNodeAllocatable = 36;
 const onlyComputed = "only cpu and memory resources are mutable";
+
+/** Allowed changes of containers. */
+interface ResizeRules {
+  /** Init containers that are not sidecars too. */
+  readonly anyInit: boolean;
+  /** Containers with claims. */
+  readonly withClaims: boolean;
+}
 
 /** A write of `pods/resize` (KEP-1287): nothing but the cpu and memory of containers may differ. */
 export function checkPodResize(errors: FieldErrors, pod: Pod, old: Pod, context: ValidationContext): void {
@@ -33,7 +48,10 @@ export function checkPodResize(errors: FieldErrors, pod: Pod, old: Pod, context:
     errors.at("spec").forbidden("Pod running on node without support for resize");
   }
   if (!checkOrder(errors, spec, before)) return;
-  checkContainers(errors, spec, before, minorOf(context.features.version) >= initSince);
+  const minor = minorOf(context.features.version);
+  if (minor === refusesNodeAllocatable && old.status?.nodeAllocatableResourceClaimStatuses?.length)
+    errors.at("spec").forbidden("pods with node allocatable resource claims cannot be resized");
+  checkContainers(errors, spec, before, { anyInit: minor >= initSince, withClaims: minor >= claimsSince });
 }
 
 function unresizable({ metadata, spec }: Pod): string | undefined {
@@ -62,7 +80,8 @@ function checkOrder(errors: FieldErrors, spec: PodSpec, before: PodSpec): boolea
   return errors.list.length === count;
 }
 
-function checkContainers(errors: FieldErrors, spec: PodSpec, before: PodSpec, anyInit: boolean): void {
+function checkContainers(errors: FieldErrors, spec: PodSpec, before: PodSpec, rules: ResizeRules): void {
+  const { anyInit, withClaims } = rules;
   const init = spec.initContainers ?? [];
   (before.initContainers ?? []).forEach((container, index) => {
     if (anyInit || isSidecar(container))
@@ -72,7 +91,7 @@ function checkContainers(errors: FieldErrors, spec: PodSpec, before: PodSpec, an
     checkRemoved(errors.at("spec.containers").index(index), spec.containers[index]!, container);
   });
   before.containers.forEach((container, index) => {
-    if (!sameValue(asBefore(spec.containers[index]!, container), container))
+    if (!sameValue(asBefore(spec.containers[index]!, container, withClaims), container))
       errors.at("spec").forbidden(onlyComputed);
   });
   (before.initContainers ?? []).forEach((container, index) => {
@@ -80,17 +99,16 @@ function checkContainers(errors: FieldErrors, spec: PodSpec, before: PodSpec, an
     const here = errors.at("spec.initContainers").index(index);
     if (sameValue(now, container)) return;
     if (!anyInit && !isSidecar(now)) {
-      errors.at("spec").forbidden("resources for non-isSidecar init containers are immutable");
+      errors.at("spec").forbidden("resources for non-sidecar init containers are immutable");
       return;
     }
-    if (!sameValue(asBefore(now, container), container)) {
-      here.forbidden("only cpu and memory resources for init or isSidecar containers are mutable");
+    if (!sameValue(asBefore(now, container, withClaims), container)) {
+      here.forbidden("only cpu and memory resources for init or sidecar containers are mutable");
     }
     if (isSidecar(now)) return;
     for (const { restartPolicy } of now.resizePolicy ?? []) {
       if (restartPolicy !== "RestartContainer") continue;
-      const detail =
-        "non-isSidecar init containers with a resize policy of RestartContainer cannot be resized";
+      const detail = "non-sidecar init containers with a resize policy of RestartContainer cannot be resized";
       here.forbidden(detail);
     }
   });
@@ -106,8 +124,8 @@ function checkRemoved(errors: FieldErrors, now: Container, before: Container): v
   }
 }
 
-/** The container with the cpu and memory that it had. */
-function asBefore(container: Container, before: Container): Container {
+/** The container with the cpu and memory that it had; without its claims unless they may stay. */
+function asBefore(container: Container, before: Container, withClaims: boolean): Container {
   const lists = (["limits", "requests"] as const).map((name) => {
     const list = { ...container.resources?.[name] };
     for (const resource of ["cpu", "memory"]) {
@@ -118,5 +136,7 @@ function asBefore(container: Container, before: Container): Container {
     return [name, list] as const;
   });
   const filled = lists.filter(([, list]) => Object.keys(list).length > 0);
-  return { ...container, resources: Object.fromEntries(filled) as ResourceRequirements };
+  const claims = withClaims ? container.resources?.claims : undefined;
+  const resources: ResourceRequirements = Object.fromEntries(filled);
+  return { ...container, resources: { ...resources, ...(claims !== undefined && { claims }) } };
 }
