@@ -92,16 +92,16 @@ export interface LegacyOptions {
   /** From 1.36 on new values are checked strictly (StrictIPCIDRValidation, KEP-4858). */
   readonly version: KubernetesVersion;
   /** Values of the old object, which are accepted even if they are invalid. */
-  readonly before?: readonly string[] | undefined;
+  readonly before?: ReadonlySet<string> | undefined;
 }
 
 /** Upstream: IsValidIPForLegacyField. Returns whether the value may stand. */
 export function checkLegacyAddress(
   errors: FieldErrors,
   text: string,
-  { version, before = [] }: LegacyOptions,
+  { version, before }: LegacyOptions,
 ): boolean {
-  if (before.includes(text)) return true;
+  if (before?.has(text)) return true;
   const problem =
     parseSloppyAddress(text) === undefined
       ? noAddress
@@ -116,9 +116,9 @@ export function checkLegacyAddress(
 export function checkLegacyNetwork(
   errors: FieldErrors,
   text: string,
-  { version, before = [] }: LegacyOptions,
+  { version, before }: LegacyOptions,
 ): boolean {
-  if (before.includes(text)) return true;
+  if (before?.has(text)) return true;
   const problem =
     parseSloppyNetwork(text) === undefined
       ? noNetwork
@@ -138,11 +138,18 @@ function plainNetwork(network: Network): Network {
   return { address: unmapped(first.address), prefix: Math.max(0, first.prefix - 96) };
 }
 
-/** Whether the one network is part of the other, and smaller; undefined where one of them cannot be read. */
-export function isStrictlyWithin(inner: string, outer: string): boolean | undefined {
-  const [small, large] = [parseSloppyNetwork(inner), parseSloppyNetwork(outer)];
-  if (small === undefined || large === undefined) return undefined;
-  return large.prefix < small.prefix && containsAddress(plainNetwork(large), unmapped(masked(small).address));
+/**
+ * Returns whether a network is part of `outer`, and smaller; undefined where one of them cannot be read. For
+ * many networks: `outer` is read once.
+ */
+export function strictlyWithin(outer: string): (inner: string) => boolean | undefined {
+  const large = parseSloppyNetwork(outer);
+  const plain = large && plainNetwork(large);
+  return (inner) => {
+    const small = parseSloppyNetwork(inner);
+    if (small === undefined || large === undefined || plain === undefined) return undefined;
+    return large.prefix < small.prefix && containsAddress(plain, unmapped(masked(small).address));
+  };
 }
 
 /** Warnings about an address in an old field that is valid there (GetWarningsForIP). */

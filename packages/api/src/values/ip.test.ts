@@ -8,9 +8,9 @@ import {
   checkLegacyAddress,
   checkLegacyNetwork,
   interfaceAddressRule,
-  isStrictlyWithin,
   networkRule,
   networkWarnings,
+  strictlyWithin,
 } from "../checks/address.ts";
 import { FieldErrors } from "../checks/field.ts";
 import {
@@ -132,5 +132,5 @@ test("an exception lies strictly within its network", () => {
     ["::ffff:10.1.0.0/112", "10.0.0.0/8", true],
     ["10.1.0.0", "10.0.0.0/8", undefined],
   ];
-  for (const [inner, outer, within] of table) assert.equal(isStrictlyWithin(inner, outer), within, inner);
+  for (const [inner, outer, within] of table) assert.equal(strictlyWithin(outer)(inner), within, inner);
 });

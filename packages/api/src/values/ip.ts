@@ -42,25 +42,26 @@ type Fail = (message: string, at?: string) => string;
 
 /** Four numbers with dots between them. */
 function parseDotted(text: string, fail: Fail, sloppy = false): bigint | string {
-  const fields: number[] = [];
-  let digits = "";
+  let [value, fields, field, digits] = [0, 0, 0, 0];
   for (let i = 0; i < text.length; i++) {
-    const char = text[i]!;
-    if (/[0-9]/.test(char)) {
-      if (digits === "0" && !sloppy) return fail("IPv4 field has octet with leading zero");
-      digits = digits === "0" ? char : digits + char;
-      if (Number(digits) > 255) return fail("IPv4 field has value >255");
-    } else if (char === ".") {
-      if (digits === "" || i === text.length - 1) {
+    const code = text.charCodeAt(i);
+    if (code >= 48 && code <= 57) {
+      if (digits > 0 && field === 0 && !sloppy) return fail("IPv4 field has octet with leading zero");
+      field = field * 10 + code - 48;
+      digits++;
+      if (field > 255) return fail("IPv4 field has value >255");
+    } else if (code === 46) {
+      if (digits === 0 || i === text.length - 1) {
         return fail("IPv4 field must have at least one digit", text.slice(i));
       }
-      if (fields.length === 3) return fail("IPv4 address too long");
-      fields.push(Number(digits));
-      digits = "";
+      if (fields === 3) return fail("IPv4 address too long");
+      value = value * 256 + field;
+      [field, digits] = [0, 0];
+      fields++;
     } else return fail("unexpected character", text.slice(i));
   }
-  if (fields.length < 3) return fail("IPv4 address too short");
-  return [...fields, Number(digits)].reduce((sum, field) => (sum << 8n) | BigInt(field), 0n);
+  if (fields < 3) return fail("IPv4 address too short");
+  return BigInt(value * 256 + field);
 }
 
 /**

@@ -158,7 +158,7 @@ export function checkPodStatus(
   checkExtendedClaim(errors, pod);
   const addressesOf = (list: readonly { ip?: string }[] | undefined): LegacyOptions => ({
     version,
-    before: (list ?? []).map(({ ip = "" }) => ip),
+    before: new Set((list ?? []).map(({ ip = "" }) => ip)),
   });
   checkAddresses(errors.at("status.podIPs"), pod.status?.podIPs ?? [], addressesOf(old.status?.podIPs));
   const hosts = pod.status?.hostIPs ?? [];

@@ -173,7 +173,7 @@ function checkBalancing(
   if (ranges.length > 0) {
     const here = errors.at("spec.LoadBalancerSourceRanges");
     if (!balanced) here.forbidden(forBalancers);
-    const before = (old?.spec?.loadBalancerSourceRanges ?? []).map((range) => range.trim());
+    const before = new Set((old?.spec?.loadBalancerSourceRanges ?? []).map((range) => range.trim()));
     ranges.forEach((range, index) => {
       checkLegacyNetwork(here.index(index), range.trim(), { version, before });
     });
@@ -241,8 +241,8 @@ function checkSpec(errors: FieldErrors, object: Service, context: ValidationCont
   checkServicePorts(errors, ports);
   checkLabels(errors.at("spec.selector"), spec.selector);
   checkAffinity(errors, spec);
-  checkFamilies(errors, spec, { version, before: old?.spec?.clusterIPs });
-  const before = old?.spec?.externalIPs;
+  checkFamilies(errors, spec, { version, before: new Set(old?.spec?.clusterIPs) });
+  const before = new Set(old?.spec?.externalIPs);
   (spec.externalIPs ?? []).forEach((address, index) => {
     const here = errors.at("spec.externalIPs").index(index);
     if (checkLegacyAddress(here, address, { version, before })) checkEndpointAddress(here, address, context);
@@ -265,7 +265,7 @@ export function serviceAddressErrors(
   version: KubernetesVersion,
 ): readonly FieldError[] {
   const errors = new FieldErrors({ release: version });
-  checkFamilies(errors, spec, { version, before: old?.clusterIPs });
+  checkFamilies(errors, spec, { version, before: new Set(old?.clusterIPs) });
   return errors.list;
 }
 
@@ -338,7 +338,7 @@ export const serviceValidation = {
       if (list.length > 0) here.forbidden("may only be used when `spec.type` is 'LoadBalancer'");
       return;
     }
-    const before = (old.status?.loadBalancer?.ingress ?? []).map(({ ip = "" }) => ip);
+    const before = new Set((old.status?.loadBalancer?.ingress ?? []).map(({ ip = "" }) => ip));
     const options = { version: features.version, before };
     list.forEach(({ ip, ipMode, hostname }, index) => {
       const each = here.index(index);

@@ -123,7 +123,7 @@ export const ingressValidation = {
   },
   status(errors: FieldErrors, object: Ingress, old: Ingress, { features }: ValidationContext): void {
     checkObjectUpdate(errors, object, old);
-    const before = (old.status?.loadBalancer?.ingress ?? []).map(({ ip = "" }) => ip);
+    const before = new Set((old.status?.loadBalancer?.ingress ?? []).map(({ ip = "" }) => ip));
     const options = { version: features.version, before };
     (object.status?.loadBalancer?.ingress ?? []).forEach(({ ip, hostname }, index) => {
       const here = errors.at("status.loadBalancer.ingress").index(index);

@@ -1,8 +1,8 @@
 import {
   checkLegacyNetwork,
-  isStrictlyWithin,
   type LegacyOptions,
   networkFamily,
+  strictlyWithin,
 } from "../../../checks/address.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
@@ -43,10 +43,11 @@ function checkBlock(errors: FieldErrors, { cidr, except }: IPBlock, options: Leg
   }
   checkLegacyNetwork(errors.at("cidr"), cidr, options);
   if (networkFamily(cidr) === undefined) return;
+  const isWithin = strictlyWithin(cidr);
   (except ?? []).forEach((part, index) => {
     const here = errors.at("except").index(index);
     checkLegacyNetwork(here, part, options);
-    if (isStrictlyWithin(part, cidr) === false) {
+    if (isWithin(part) === false) {
       here.invalid(part, "must be a strict subset of `cidr`");
     }
   });
@@ -114,6 +115,6 @@ export const networkPolicyValidation = {
     { features: { version } }: ValidationContext,
   ): void {
     checkObjectUpdate(errors, policy, old);
-    checkSpec(errors, policy, { version, before: networksOf(old) });
+    checkSpec(errors, policy, { version, before: new Set(networksOf(old)) });
   },
 };
