@@ -1,5 +1,5 @@
 import { quoted } from "@dray/api";
-import { jsonPatch } from "../patch/index.ts";
+import { JsonPatch, jsonPatch } from "../patch/index.ts";
 
 export type Tree = { readonly [key: string]: unknown };
 
@@ -15,21 +15,22 @@ export class OperationError extends Error {
   }
 }
 
-/**
- * Applies a JSON patch, one operation at a time: the error names the operation that fails. Throws
- * OperationError.
- */
+/** Applies a JSON patch: the error names the operation that fails. Throws OperationError. */
 export function applyOperations(object: Tree, operations: readonly Tree[]): Tree {
-  let tree = object;
-  for (const operation of operations) {
-    try {
-      tree = jsonPatch(tree, [operation]);
-    } catch {
-      const message = problemOf(tree, operation);
-      throw new OperationError(message, message.endsWith(": test failed"));
-    }
+  let patch: JsonPatch | undefined;
+  try {
+    // Upstream limits the operations of clients only.
+    patch = new JsonPatch(object, operations, Number.POSITIVE_INFINITY);
+    while (patch.applyNext());
+    return patch.result();
+  } catch {
+    const failed = Math.min(patch?.applied ?? 0, operations.length - 1);
+    // The failed operation may have changed a part of the draft.
+    const before = jsonPatch(object, operations.slice(0, failed));
+    // Without operations nothing fails.
+    const message = problemOf(before, operations[failed]!);
+    throw new OperationError(message, message.endsWith(": test failed"));
   }
-  return tree;
 }
 
 const missing = "missing value";

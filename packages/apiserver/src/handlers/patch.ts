@@ -11,7 +11,7 @@ import { convert } from "../kinds/conversion.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import {
   apply,
-  jsonPatch,
+  JsonPatch,
   jsonPatchWarnings,
   mergePatch,
   type ObjectType,
@@ -22,6 +22,7 @@ import {
 } from "../patch/index.ts";
 import { writtenPaths } from "../patch/problem-order.ts";
 import { type WriteOptions, writeOptions } from "../request/options.ts";
+import { inPieces } from "../request/pieces.ts";
 import { ensureNamespace } from "../write/metadata.ts";
 import type { UpdateRules } from "../write/registry.ts";
 import { type Context, representation, warn } from "./context.ts";
@@ -79,7 +80,7 @@ export async function patchObject(context: Context): Promise<ApiResponse> {
       const body = value();
       await context.pause?.();
       const live = fieldsIn(convert(current, served.stored, served));
-      const raw = withLiveKind(patched(context, { kind, type, live, body, options }), live, kind);
+      const raw = withLiveKind(await patched(context, { kind, type, live, body, options }), live, kind);
       checkRepeatedKeys(context, options, warnings);
       await context.pause?.();
       const object = decodeOutcome(raw, live, {
@@ -200,25 +201,34 @@ interface Patch {
 }
 
 /** Returns the new object, as unvalidated as a body: the patch applied to the live one. */
-export function patched(context: Context, { kind, type, live, body, options }: Patch): Plain {
+export async function patched(context: Context, { kind, type, live, body, options }: Patch): Promise<Plain> {
   switch (kind) {
     case "json":
-      return jsonPatch(live, body);
+      return jsonPatched(context, live, body);
     case "merge":
       return mergePatch(live, body);
     case "strategic":
       return strategicMergePatch(live, body, type);
     case "apply":
-      return apply({
-        live,
-        applied: body as Plain,
-        manager: options.fieldManager,
-        force: options.force,
-        type,
-        subresource: context.info.subresource,
-        now: context.registry.now(),
-      });
+      return applied(context, { type, live, body, options });
   }
+}
+
+/** Server-side apply to the live object, or to none. */
+function applied(
+  { registry, info, pause }: Context,
+  { type, live, body, options }: Omit<Patch, "kind" | "live"> & { readonly live: Plain | undefined },
+): Promise<Plain> {
+  const { fieldManager: manager, force } = options;
+  const parts = { type, live, applied: body as Plain, manager, force, subresource: info.subresource };
+  const now = registry.now();
+  return inPieces(pause, (step) => apply({ ...parts, now, step }));
+}
+
+async function jsonPatched({ pause }: Context, live: Plain, body: unknown): Promise<Plain> {
+  const patch = new JsonPatch(live, body);
+  while (patch.applyNext()) if (pause?.isDue()) await pause();
+  return patch.result();
 }
 
 /** Repeated keys of an applied body are checked after the apply. Throws 400. */
@@ -238,15 +248,7 @@ async function create(
   repeated: readonly string[],
 ): Promise<KubeObject> {
   const { info, served, registry } = context;
-  const raw = apply({
-    live: undefined,
-    applied: body as Plain,
-    manager: options.fieldManager,
-    force: options.force,
-    type,
-    subresource: info.subresource,
-    now: registry.now(),
-  });
+  const raw = await applied(context, { type, live: undefined, body, options });
   checkRepeatedKeys(context, options, repeated);
   await context.pause?.();
   const decoding = { ...registry.decoding(options.fieldValidation), keepsNulls: true };

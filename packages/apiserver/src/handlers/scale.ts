@@ -75,7 +75,7 @@ export async function scale(context: Context): Promise<ApiResponse> {
       if ("sent" in input) next = thaw(input.sent);
       else {
         const { kind, body, notes } = input;
-        const raw = patched(context, {
+        const raw = await patched(context, {
           kind,
           type: objectType(scaleKind),
           live: fieldsIn(live),

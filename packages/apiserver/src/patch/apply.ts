@@ -1,5 +1,6 @@
 import { StatusError } from "@dray/api";
 import { fieldOf, isObject, type JsonObject, jsonEqual } from "../json/values.ts";
+import { atOnce, type Step } from "../request/pieces.ts";
 import { typedProblem } from "./check-typed.ts";
 import { type Conflict, conflictError } from "./conflicts.ts";
 import { plainError } from "./errors.ts";
@@ -33,6 +34,8 @@ export interface ApplyOptions {
   readonly subresource: string;
   /** RFC 3339, whole seconds. */
   readonly now: string;
+  /** Runs the parts of the work that grow with the objects. */
+  readonly step?: Step;
 }
 
 /** Manager of the fields that existed before the first apply to an object without managedFields. */
@@ -53,7 +56,7 @@ const beforeFirstApply = "before-first-apply";
  * Upstream: apimachinery, pkg/util/managedfields/internal
  */
 export function apply(options: ApplyOptions): JsonObject {
-  const { type, applied, manager } = options;
+  const { type, applied, manager, step = atOnce } = options;
   checkKind(type, applied);
   const live = options.live ?? type.zero;
   let managed: Managed;
@@ -62,7 +65,7 @@ export function apply(options: ApplyOptions): JsonObject {
   } catch (error) {
     throw plainError(`failed to decode managed fields: ${(error as Error).message}`);
   }
-  const problem = options.live && typedProblem(type.schema, live, { allowDuplicates: true });
+  const problem = options.live && step(() => typedProblem(type.schema, live, { allowDuplicates: true }));
   if (managed.size === 0) {
     if (problem !== undefined) {
       const first = `failed to convert new object (${described(type, live)}) to smd typed: ${problem}`;
@@ -70,7 +73,7 @@ export function apply(options: ApplyOptions): JsonObject {
     }
     managed = tracked({ ...options, live: type.zero, updated: live, manager: beforeFirstApply }, managed);
   }
-  checkBody(type, applied);
+  step(() => checkBody(type, applied));
   if (problem !== undefined)
     throw plainError(`failed to create typed live object (${described(type, live)}): ${problem}`);
   const outcome = merge(options, live, reconcile(managed, type));
@@ -78,7 +81,7 @@ export function apply(options: ApplyOptions): JsonObject {
   let conflicts = options.force ? undefined : outcome.conflicts;
   if (conflicts !== undefined && lastApplied) conflicts = withoutLastApplied(conflicts, live, type);
   if (conflicts !== undefined && conflicts.size > 0) throw conflictError(conflicts);
-  const result = withManagedFields(outcome.object, outcome.managed);
+  const result = step(() => withManagedFields(outcome.object, outcome.managed));
   return lastApplied ? syncLastApplied(result, applied) : result;
 }
 
@@ -125,7 +128,7 @@ interface Outcome {
 }
 
 function merge(options: ApplyOptions, live: JsonObject, managed: Managed): Outcome {
-  const { type, subresource, applied, manager } = options;
+  const { type, subresource, applied, manager, step = atOnce } = options;
   const identity = {
     manager: manager === "" ? "unknown" : manager,
     operation: "Apply",
@@ -133,15 +136,17 @@ function merge(options: ApplyOptions, live: JsonObject, managed: Managed): Outco
   } as const;
   const key = entryKey({ ...identity, apiVersion: type.apiVersion });
   const last = managed.get(key);
-  const set = ownable(type, subresource, fieldsOf(type.schema, applied));
+  const all = step(() => fieldsOf(type.schema, applied));
+  const set = step(() => ownable(type, subresource, all));
   const withOwn: Managed = new Map(managed);
   const own: ManagedEntry = { ...identity, apiVersion: type.apiVersion, time: last?.time, fields: set };
   withOwn.set(key, own);
-  const merged = mergeApplied({ type, live, applied }, withOwn, last);
-  const ownership = updateOwnership({ type, subresource, before: live, after: merged }, withOwn, key);
-  const changed = !jsonEqual(live, merged);
+  const merged = step(() => mergeApplied({ type, live, applied }, withOwn, last));
+  const write = { type, subresource, before: live, after: merged, step };
+  const ownership = updateOwnership(write, withOwn, key);
+  const changed = step(() => !jsonEqual(live, merged));
   const result = ownership.managed;
-  const fields = strip(set);
+  const fields = step(() => strip(set));
   if (isEmptySet(fields)) result.delete(key);
   else result.set(key, entryFor(own, last, fields, changed ? options.now : last?.time));
   return { object: changed ? merged : live, managed: result, conflicts: ownership.conflicts };

@@ -6,7 +6,7 @@
 export { apply } from "./apply.ts";
 export { atomicPaths } from "./atomic-paths.ts";
 export { typedProblem } from "./check-typed.ts";
-export { jsonPatch, jsonPatchWarnings } from "./json-patch.ts";
+export { JsonPatch, jsonPatch, jsonPatchWarnings } from "./json-patch.ts";
 export { mergePatch } from "./merge-patch.ts";
 export type { ObjectType } from "./object-type.ts";
 export { UnkeyedElementError } from "./path-element.ts";

@@ -12,6 +12,7 @@ import {
   setField,
 } from "../json/values.ts";
 import { rejected } from "./errors.ts";
+import { LongList } from "./long-list.ts";
 
 const maxOperations = 10_000;
 /**
@@ -33,10 +34,43 @@ const members = new Set(["op", "path", "from", "value"]);
  * if they copy too much.
  */
 export function jsonPatch(object: JsonObject, operations: unknown): JsonObject {
-  const draft = new Draft(object);
-  for (const operation of operationsOf(operations)) draft.apply(operation);
-  if (!isObject(draft.root)) throw rejected();
-  return draft.root;
+  const patch = new JsonPatch(object, operations);
+  while (patch.applyNext());
+  return patch.result();
+}
+
+/** A JSON patch that is applied one operation at a time, as `jsonPatch`. */
+export class JsonPatch {
+  readonly #draft: Draft;
+  readonly #operations: readonly JsonObject[];
+  #applied = 0;
+
+  /** Throws as `jsonPatch` for a malformed body. */
+  constructor(object: JsonObject, operations: unknown, limit = maxOperations) {
+    this.#operations = operationsOf(operations, limit);
+    this.#draft = new Draft(object);
+  }
+
+  /** The number of operations that have been applied. */
+  get applied(): number {
+    return this.#applied;
+  }
+
+  /** Applies the next operation; returns false if none is left. Throws if it does not apply. */
+  applyNext(): boolean {
+    const operation = this.#operations[this.#applied];
+    if (operation === undefined) return false;
+    this.#draft.apply(operation);
+    this.#applied++;
+    return true;
+  }
+
+  /** Returns the new object. Nothing may be applied afterwards. */
+  result(): JsonObject {
+    const root = this.#draft.finished();
+    if (!isObject(root)) throw rejected();
+    return root;
+  }
 }
 
 /** Returns warnings for unknown members of operations: `json patch unknown field "[0].nosuch"`. */
@@ -50,7 +84,7 @@ export function jsonPatchWarnings(operations: unknown): string[] {
   return warnings;
 }
 
-function operationsOf(body: unknown): readonly JsonObject[] {
+function operationsOf(body: unknown, limit = maxOperations): readonly JsonObject[] {
   if (body === null) return [];
   if (!Array.isArray(body)) throw undecodable(body, "[]handlers.jsonPatchOp");
   for (const operation of body) {
@@ -64,10 +98,10 @@ function operationsOf(body: unknown): readonly JsonObject[] {
       }
     }
   }
-  if (body.length > maxOperations) {
+  if (body.length > limit) {
     throw StatusError.of(
       "RequestEntityTooLarge",
-      `The allowed maximum operations in a JSON patch is ${maxOperations}, got ${body.length}`,
+      `The allowed maximum operations in a JSON patch is ${limit}, got ${body.length}`,
     );
   }
   return body.map((operation) => operation ?? {});
@@ -81,17 +115,21 @@ function badRequest(text: string): StatusError {
   return StatusError.of("BadRequest", `error decoding patch: ${text}`);
 }
 
-type Container = MutableObject | unknown[];
+type Container = MutableObject | unknown[] | LongList;
 
 /** The document after the operations so far. The original is not modified. */
 class Draft {
-  root: unknown;
-  /** Private copies: each list or object is copied once, however many operations change it. */
+  #root: unknown;
+  /**
+   * Private copies: each list or object is copied once, however many operations change it. Other values
+   * contain no private copies.
+   */
   readonly #own = new WeakSet<object>();
+  #hasLongLists = false;
   #copied = 0;
 
   constructor(root: unknown) {
-    this.root = root;
+    this.#root = root;
   }
 
   apply(operation: JsonObject): void {
@@ -102,9 +140,15 @@ class Draft {
     else this.#part(op, pointer(fieldOf(operation, "path")), value, operation);
   }
 
+  /** Returns the document, with arrays for long lists. */
+  finished(): unknown {
+    if (this.#hasLongLists) this.#root = this.#withArrays(this.#root);
+    return this.#root;
+  }
+
   #whole(op: "replace" | "test", value: unknown): void {
-    if (op === "replace" && (isObject(value) || Array.isArray(value))) this.root = value;
-    else if (op !== "test" || !jsonEqual(this.root, value)) throw rejected();
+    if (op === "replace" && (isObject(value) || Array.isArray(value))) this.#root = value;
+    else if (op !== "test" || !this.#equal(this.#root, value)) throw rejected();
   }
 
   #part(op: unknown, path: Path, value: unknown, operation: JsonObject): void {
@@ -120,18 +164,18 @@ class Draft {
         break;
       case "move": {
         const from = pointer(fieldOf(operation, "from"));
-        const moved = read(this.root, from) ?? null;
+        const moved = read(this.#root, from) ?? null;
         remove(this.#parent(from), from);
         insert(this.#parent(path), path, moved);
         break;
       }
       case "copy": {
-        const copied = this.#copy(read(this.root, pointer(fieldOf(operation, "from"))) ?? null);
+        const copied = this.#copy(read(this.#root, pointer(fieldOf(operation, "from"))) ?? null);
         insert(this.#parent(path), path, copied);
         break;
       }
       case "test":
-        if (!jsonEqual(read(this.root, path) ?? null, value)) throw rejected();
+        if (!this.#equal(read(this.#root, path) ?? null, value)) throw rejected();
         break;
       default:
         throw rejected();
@@ -140,65 +184,103 @@ class Draft {
 
   /** Returns the private copy of the list or object that contains the end of a path. */
   #parent(path: Path): Container {
-    let container = this.#owned(this.root);
-    this.root = container;
+    let container = this.#owned(this.#root);
+    this.#root = container;
     for (const key of path.slice(0, -1)) {
-      if (Array.isArray(container)) {
-        const index = indexOf(container, key);
-        const child = this.#owned(container[index]);
-        container[index] = child;
-        container = child;
-      } else {
-        const child = this.#owned(fieldOf(container, key));
-        setField(container, key, child);
-        container = child;
-      }
+      const child: Container = this.#owned(childOf(container, key));
+      replaceChild(container, key, child);
+      container = child;
     }
     return container;
   }
 
   #owned(value: unknown): Container {
-    if (!Array.isArray(value) && !isObject(value)) throw rejected();
+    if (typeof value !== "object" || value === null) throw rejected();
     if (this.#own.has(value)) return value as Container;
-    const copy = Array.isArray(value) ? [...value] : copyOf(value);
+    const copy = Array.isArray(value) ? LongList.of(value) : copyOf(value as JsonObject);
+    if (copy instanceof LongList) this.#hasLongLists = true;
     this.#own.add(copy);
     return copy;
   }
 
   #copy(value: unknown): unknown {
     if (value === null) return null;
-    this.#copied += Buffer.byteLength(encodeJSON(value));
+    const copy = this.#detached(value);
+    this.#copied += Buffer.byteLength(encodeJSON(copy));
     if (this.#copied > maxCopiedBytes) throw rejected();
-    return this.#detached(value);
+    return copy;
   }
 
   /** Returns a copy of the value, which later operations must not change in place. */
   #detached(value: unknown): unknown {
     if (typeof value !== "object" || value === null || !this.#own.has(value)) return value;
-    if (Array.isArray(value)) return value.map((item) => this.#detached(item));
+    if (isList(value)) return Array.from(value, (item) => this.#detached(item));
     const copy = emptyLike(value as JsonObject);
     for (const [key, item] of Object.entries(value)) setField(copy, key, this.#detached(item));
     return copy;
   }
+
+  #withArrays(value: unknown): unknown {
+    if (typeof value !== "object" || value === null || !this.#own.has(value)) return value;
+    if (isList(value)) return Array.from(value, (item) => this.#withArrays(item));
+    for (const [key, item] of Object.entries(value)) {
+      const changed = this.#withArrays(item);
+      if (changed !== item) setField(value as MutableObject, key, changed);
+    }
+    return value;
+  }
+
+  /** Compares a part of the document with a value of an operation. */
+  #equal(part: unknown, value: unknown): boolean {
+    if (typeof part !== "object" || part === null || !this.#own.has(part)) return jsonEqual(part, value);
+    if (isList(part)) {
+      if (!Array.isArray(value) || value.length !== part.length) return false;
+      let index = 0;
+      for (const item of part) if (!this.#equal(item, value[index++])) return false;
+      return true;
+    }
+    if (!isObject(value)) return false;
+    let fields = 0;
+    for (const key in part) {
+      if (!Object.hasOwn(value, key) || !this.#equal((part as JsonObject)[key], value[key])) return false;
+      fields++;
+    }
+    for (const _ in value) fields--;
+    return fields === 0;
+  }
 }
+
+const isList = (value: unknown): value is readonly unknown[] | LongList =>
+  Array.isArray(value) || value instanceof LongList;
 
 /** The segments of a JSON pointer; upstream's library ignores everything before the first slash. */
 type Path = readonly [string, ...string[]];
 
 function pointer(path: unknown): Path {
   if (typeof path !== "string" || !path.includes("/")) throw rejected();
-  const [, first = "", ...rest] = path
-    .split("/")
-    .map((segment) => segment.replaceAll("~1", "/").replaceAll("~0", "~"));
+  const [, first = "", ...rest] = path.split("/").map(unescaped);
   return [first, ...rest];
+}
+
+const unescaped = (segment: string): string =>
+  segment.includes("~") ? segment.replaceAll("~1", "/").replaceAll("~0", "~") : segment;
+
+function childOf(container: unknown, key: string): unknown {
+  if (isList(container)) return container.at(indexOf(container, key));
+  if (isObject(container)) return fieldOf(container, key);
+  throw rejected();
+}
+
+function replaceChild(container: Container, key: string, value: unknown): void {
+  if (!isList(container)) setField(container, key, value);
+  else if (Array.isArray(container)) container[indexOf(container, key)] = value;
+  else container.set(indexOf(container, key), value);
 }
 
 function read(document: unknown, path: Path): unknown {
   let value = document;
   path.forEach((key, i) => {
-    if (Array.isArray(value)) value = value[indexOf(value, key)];
-    else if (isObject(value)) value = fieldOf(value, key);
-    else throw rejected();
+    value = childOf(value, key);
     if ((value === undefined || value === null) && i < path.length - 1) throw rejected();
   });
   return value;
@@ -209,31 +291,33 @@ const last = (path: Path): string => path.at(-1)!;
 
 function insert(parent: Container, path: Path, value: unknown): void {
   const key = last(path);
-  if (!Array.isArray(parent)) setField(parent, key, value);
-  else if (key === "-") parent.push(value);
-  else {
-    const length = parent.length + 1;
-    const index = integer(key);
-    if (index >= length || index < -length) throw rejected();
-    parent.splice(index < 0 ? index + length : index, 0, value);
+  if (!isList(parent)) {
+    setField(parent, key, value);
+    return;
   }
+  const length = parent.length + 1;
+  const index = key === "-" ? parent.length : integer(key);
+  if (index >= length || index < -length) throw rejected();
+  const place = index < 0 ? index + length : index;
+  if (Array.isArray(parent)) parent.splice(place, 0, value);
+  else parent.insert(place, value);
 }
 
 function replace(parent: Container, path: Path, value: unknown): void {
-  if (Array.isArray(parent)) parent[indexOf(parent, last(path))] = value;
-  else setField(parent, last(path), value);
+  replaceChild(parent, last(path), value);
 }
 
 function remove(parent: Container, path: Path): void {
   const key = last(path);
   if (Array.isArray(parent)) parent.splice(indexOf(parent, key), 1);
+  else if (parent instanceof LongList) parent.remove(indexOf(parent, key));
   else {
     if (!Object.hasOwn(parent, key)) throw rejected();
     delete parent[key];
   }
 }
 
-function indexOf(list: readonly unknown[], key: string): number {
+function indexOf(list: { readonly length: number }, key: string): number {
   const index = integer(key);
   if (index >= list.length || index < -list.length) throw rejected();
   return index < 0 ? index + list.length : index;

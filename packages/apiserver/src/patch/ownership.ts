@@ -1,4 +1,5 @@
 import type { JsonObject } from "../json/values.ts";
+import type { Step } from "../request/pieces.ts";
 import { type Comparison, compare, excluding, isSame } from "./compare.ts";
 import type { Conflict } from "./conflicts.ts";
 import {
@@ -24,6 +25,8 @@ export interface Write {
   readonly subresource: string;
   readonly before: JsonObject;
   readonly after: JsonObject;
+  /** Runs the parts of the work that grow with the objects. */
+  readonly step: Step;
 }
 
 /** An object in one version. */
@@ -55,12 +58,7 @@ export function updateOwnership(
     const before = inVersion({ type: write.type, object: write.before }, apiVersion);
     const after = inVersion({ type: write.type, object: write.after }, apiVersion);
     const comparison =
-      before === undefined || after === undefined
-        ? undefined
-        : excluding(
-            compare(before.type.schema, before.object, after.object),
-            ignoredFields(before.type, write.subresource),
-          );
+      before === undefined || after === undefined ? undefined : comparisonOf(before, after, write);
     comparisons.set(apiVersion, comparison);
     return comparison;
   };
@@ -73,15 +71,23 @@ export function updateOwnership(
       const comparison = comparisonIn(entry.apiVersion);
       if (comparison === undefined) continue;
       if (!isSame(comparison)) {
-        const changed = intersection(entry.fields, union(comparison.modified, comparison.added));
+        const changed = write.step(() =>
+          intersection(entry.fields, union(comparison.modified, comparison.added)),
+        );
         if (!isEmptySet(changed)) conflicts.set(key, { entry, fields: changed });
-        remaining = withFields(entry, difference(difference(entry.fields, changed), comparison.removed));
+        const kept = write.step(() => difference(difference(entry.fields, changed), comparison.removed));
+        remaining = withFields(entry, kept);
       }
     }
     if (!isEmptySet(remaining.fields)) result.set(key, remaining);
   }
   const comparison = (): Comparison => comparisonIn(write.type.apiVersion) as Comparison;
   return { managed: result, comparison, conflicts };
+}
+
+function comparisonOf(before: Versioned, after: Versioned, { step, subresource }: Write): Comparison {
+  const all = step(() => compare(before.type.schema, before.object, after.object));
+  return step(() => excluding(all, ignoredFields(before.type, subresource)));
 }
 
 /** Returns those of the fields that a write to this subresource may own. */

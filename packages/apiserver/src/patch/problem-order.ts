@@ -3,13 +3,14 @@
  * maps with sorted keys. `untouched`: paths of values that a JSON patch added unchanged.
  */
 export function sortProblems(problems: readonly string[], untouched: readonly string[] = []): string[] {
-  const asSent = untouched.map(segmentsOf);
-  const parsed = problems.map((text) => ({ text, path: segmentsOf(/"(.*)"$/.exec(text)?.[1] ?? "") }));
-  const within = (path: readonly string[], value: readonly string[]): boolean =>
-    value.every((segment, index) => path[index] === segment);
+  const values = new UntouchedValues(untouched);
+  const parsed = problems.map((text) => {
+    const path = segmentsOf(/"(.*)"$/.exec(text)?.[1] ?? "");
+    return { text, path, value: values.around(path) };
+  });
   return parsed
     .toSorted((a, b) => {
-      if (asSent.some((value) => within(a.path, value) && within(b.path, value))) return 0;
+      if (a.value !== undefined && a.value === b.value) return 0;
       for (const [index, segment] of a.path.entries()) {
         const order = compareSegments(segment, b.path[index]);
         if (order !== 0) return order;
@@ -17,6 +18,41 @@ export function sortProblems(problems: readonly string[], untouched: readonly st
       return a.path.length - b.path.length;
     })
     .map(({ text }) => text);
+}
+
+/** The paths of values as a tree: finding the value around a path takes the length of the path. */
+class UntouchedValues {
+  readonly #root: PathNode = { children: new Map(), isValue: false };
+
+  constructor(paths: readonly string[]) {
+    for (const path of paths) {
+      let node = this.#root;
+      for (const segment of segmentsOf(path)) {
+        let child = node.children.get(segment);
+        if (child === undefined) {
+          child = { children: new Map(), isValue: false };
+          node.children.set(segment, child);
+        }
+        node = child;
+      }
+      node.isValue = true;
+    }
+  }
+
+  /** The outermost value that contains a path: two paths are within one value if theirs are the same. */
+  around(path: readonly string[]): object | undefined {
+    let node: PathNode | undefined = this.#root;
+    for (const segment of path) {
+      node = node.children.get(segment);
+      if (node === undefined || node.isValue) return node;
+    }
+    return undefined;
+  }
+}
+
+interface PathNode {
+  readonly children: Map<string, PathNode>;
+  isValue: boolean;
 }
 
 /** Returns the paths to which the operations of a JSON patch write, in the notation of problems. */

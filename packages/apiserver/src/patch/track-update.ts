@@ -1,4 +1,5 @@
 import { fieldOf, fieldsIn, isObject, type JsonObject } from "../json/values.ts";
+import { atOnce, type Step } from "../request/pieces.ts";
 import { capManagers } from "./cap-managers.ts";
 import type { Comparison } from "./compare.ts";
 import { difference, type FieldSet, isEmptySet, union } from "./field-set.ts";
@@ -32,6 +33,8 @@ export interface TrackUpdateOptions<T extends object = JsonObject> {
   readonly now: string;
   /** Where list elements cannot be identified, the entries of the live object stay, as since 1.37. */
   readonly keepsEntries?: boolean;
+  /** Runs the parts of the work that grow with the objects. */
+  readonly step?: Step;
 }
 
 /**
@@ -52,7 +55,8 @@ export function trackUpdate<T extends object>(options: TrackUpdateOptions<T>): T
   const result = untracked
     ? managed
     : tracked({ ...options, live: live ?? options.type.zero, updated }, managed);
-  return withManagedFields(updated, result) as T;
+  const { step = atOnce } = options;
+  return step(() => withManagedFields(updated, result)) as T;
 }
 
 function hasUid(object: JsonObject): boolean {
@@ -86,10 +90,10 @@ export function tracked(
   options: TrackUpdateOptions & { readonly live: JsonObject },
   managed: Managed,
 ): Managed {
-  const { type, subresource, live, updated, now } = options;
+  const { type, subresource, live, updated, now, step = atOnce } = options;
   const manager = options.manager === "" ? "unknown" : options.manager;
   const entry = { manager, operation: "Update", apiVersion: type.apiVersion, subresource } as const;
-  const write = { type, subresource, before: live, after: updated };
+  const write = { type, subresource, before: live, after: updated, step };
   let ownership: ReturnType<typeof updateOwnership>;
   let comparison: Comparison;
   try {
@@ -100,7 +104,8 @@ export function tracked(
     // Upstream: apimachinery, pkg/util/managedfields/internal/fieldmanager.go, FieldManager.UpdateNoErrors
     return options.keepsEntries ? decodedOrEmpty(managedFieldsOf(live)) : new Map();
   }
-  const own = strip(ownable(type, subresource, union(comparison.modified, comparison.added)));
+  const changed = step(() => union(comparison.modified, comparison.added));
+  const own = step(() => strip(ownable(type, subresource, changed)));
   if (!isEmptySet(own)) {
     const key = entryKey(entry);
     const previous = ownership.managed.get(key);

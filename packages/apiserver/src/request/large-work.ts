@@ -1,3 +1,4 @@
+import { StatusError } from "@dray/api";
 import type { ApiRequest, ApiResponse } from "@dray/client";
 
 /**
@@ -10,8 +11,24 @@ const largeList = 200;
 /** Turns of the event loop between two pieces: a new connection needs several. */
 const turnsBetween = 16;
 
-/** Resolves when the next piece of a request may begin; undefined for requests that need no pieces. */
-export type Pause = (() => Promise<void>) | undefined;
+/** Milliseconds that the pieces of small requests may take in one turn of the event loop. */
+const pieceTime = 10;
+
+/** Pauses of one request. */
+export interface Pauses {
+  /**
+   * Resolves when the next piece of the request may begin. Throws 504 if the client has disconnected, or the
+   * time of the request is over: nobody waits for the rest.
+   */
+  (): Promise<void>;
+  /** Reports whether the work since the event loop has turned has taken long enough for a pause. */
+  readonly isDue: () => boolean;
+  /** The body is large: each piece of the request may take long. */
+  readonly isLarge: boolean;
+}
+
+/** Undefined for work of the server itself, which is small. */
+export type Pause = Pauses | undefined;
 
 /**
  * Serializes the pieces of long work of all requests, so that other requests proceed between two of them. A
@@ -19,8 +36,16 @@ export type Pause = (() => Promise<void>) | undefined;
  * deadlock.
  */
 export class LargeWork {
+  readonly #now: () => number;
   readonly #waiting: (() => void)[] = [];
   #isRunning = false;
+  /** When a request asked first in this turn of the event loop. */
+  #turnBegan: number | undefined;
+
+  /** `now` returns milliseconds. */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
 
   /** Resolves when the caller may run its next piece. */
   turn(): Promise<void> {
@@ -38,14 +63,41 @@ export class LargeWork {
       setImmediate(() => this.#next(turns - 1));
       return;
     }
+    this.#beginTurn();
     this.#waiting.shift()?.();
     if (this.#waiting.length > 0) this.#next(turnsBetween);
     else this.#isRunning = false;
   }
 
-  /** Returns the pause function of a request with this body. */
-  pauseOf({ body }: Pick<ApiRequest, "body">): Pause {
-    return body instanceof Uint8Array && body.length >= largeBody ? () => this.turn() : undefined;
+  /**
+   * Returns the pauses of a request. One with a large body waits at each of them, another if the event loop
+   * has been held up: a small patch may change a large object.
+   */
+  pausesOf(request: Pick<ApiRequest, "body" | "signal">): Pauses {
+    const { body } = request;
+    const isLarge = body instanceof Uint8Array && body.length >= largeBody;
+    const isDue = (): boolean => this.#isDue();
+    this.#beginTurn();
+    const pause = async (): Promise<void> => {
+      if (!isLarge && !isDue()) return;
+      await this.turn();
+      if (request.signal.aborted) throw StatusError.of("Timeout", "the request has ended");
+    };
+    return Object.assign(pause, { isDue, isLarge });
+  }
+
+  #isDue(): boolean {
+    return this.#now() - this.#beginTurn() >= pieceTime;
+  }
+
+  /** Returns when work began in this turn of the event loop: now if nothing has. */
+  #beginTurn(): number {
+    if (this.#turnBegan !== undefined) return this.#turnBegan;
+    this.#turnBegan = this.#now();
+    setImmediate(() => {
+      this.#turnBegan = undefined;
+    });
+    return this.#turnBegan;
   }
 
   /** Encodes a large response; resolves at once for a small one, and if the client has disconnected. */

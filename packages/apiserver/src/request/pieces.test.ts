@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Pauses } from "./large-work.ts";
 import { inPieces, type Step } from "./pieces.ts";
 
-let time = 0;
-const now = (): number => time;
-
-/** Takes longer than one piece. */
-function long(): void {
-  time += 120;
+/** Pauses that are due after each step. */
+function pauses(log: string[] = []): Pauses {
+  const pause = async (): Promise<void> => void log.push("pause");
+  return Object.assign(pause, { isDue: () => true, isLarge: true });
 }
 
 test("work continues where it stopped, with the results of its steps", async () => {
@@ -16,17 +15,15 @@ test("work continues where it stopped, with the results of its steps", async () 
     log.push("begun");
     return ["a", "b", "c"].map((name) =>
       step(() => {
-        long();
         log.push(name);
         return name.toUpperCase();
       }),
     );
   };
-  const pause = async (): Promise<void> => void log.push("pause");
-  assert.deepEqual(await inPieces(pause, now, work), ["A", "B", "C"]);
+  assert.deepEqual(await inPieces(pauses(log), work), ["A", "B", "C"]);
   assert.deepEqual(log, ["begun", "a", "pause", "begun", "b", "pause", "begun", "c"]);
   log.length = 0;
-  assert.deepEqual(await inPieces(undefined, now, work), ["A", "B", "C"]);
+  assert.deepEqual(await inPieces(undefined, work), ["A", "B", "C"]);
   assert.deepEqual(log, ["begun", "a", "b", "c"]);
 });
 
@@ -35,11 +32,15 @@ test("a step that fails fails the work", async () => {
     throw new Error("no");
   };
   await assert.rejects(
-    inPieces(
-      async () => {},
-      now,
-      (step) => step(fail),
-    ),
+    inPieces(pauses(), (step) => step(fail)),
     /^Error: no$/,
   );
+});
+
+test("steps that take little time share a piece", async () => {
+  const log: string[] = [];
+  const quick = Object.assign(pauses(log), { isDue: () => false });
+  const sum = (step: Step): number => step(() => 1) + step(() => 2);
+  assert.equal(await inPieces(quick, sum), 3);
+  assert.deepEqual(log, []);
 });

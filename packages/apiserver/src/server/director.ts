@@ -67,7 +67,7 @@ function contextOf(
     served,
     warnings: notes.warnings,
     provenance: handlers.registry.newProvenance(),
-    pause: largeWork.pauseOf(request),
+    pause: largeWork.pausesOf(request),
     ...(watch === undefined ? {} : { watch }),
   };
 }

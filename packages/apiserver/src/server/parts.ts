@@ -107,7 +107,7 @@ export function createParts(foundation: Foundation): ServerParts {
     log,
   });
   const metrics = new Metrics();
-  const largeWork = new LargeWork();
+  const largeWork = new LargeWork(() => clock.now());
   const discovery = new Discovery(resources, aggregator.remote);
   const info = { clientAuthority: options.serving?.clientAuthority, requestHeader: options.requestHeader };
   return {

@@ -86,7 +86,7 @@ export class WriteContext implements StrategyContext {
    */
   willBeTooLarge(object: KubeObject): boolean {
     const { pause, served } = this.write;
-    return pause !== undefined && !this.dryRun && isTooLarge(object, served.facts.schemaless === true);
+    return pause?.isLarge === true && !this.dryRun && isTooLarge(object, served.facts.schemaless === true);
   }
 
   /** Stores an object in its storage version. Undefined if another write came between. */

@@ -44,7 +44,7 @@ async function createOnce(
   dropServerFields(draft);
   const isRefused = context.willBeTooLarge(draft);
   await write.pause?.();
-  if (!ownManagers && !isRefused) trackFields(context, draft);
+  if (!ownManagers && !isRefused) await trackFields(context, draft);
   await write.pause?.();
   const object = await mutate(context, draft);
   initialize(context, object);
@@ -62,13 +62,12 @@ function dropServerFields({ metadata }: KubeObject): void {
   delete metadata.selfLink;
 }
 
-function trackFields({ parts, write, now, provenance }: WriteContext, draft: KubeObject): void {
-  parts.managers.created(write.served, draft, {
-    manager: write.options.fieldManager,
-    subresource: write.subresource,
-    now,
-    provenance,
-  });
+async function trackFields(
+  { parts, write, now, provenance }: WriteContext,
+  draft: KubeObject,
+): Promise<void> {
+  const update = { manager: write.options.fieldManager, subresource: write.subresource, now, provenance };
+  await inPieces(write.pause, (step) => parts.managers.created(write.served, draft, { ...update, step }));
 }
 
 /** Converts the draft to the stored version and runs mutating admission. */
@@ -105,10 +104,8 @@ async function validate(context: WriteContext, object: KubeObject): Promise<void
   const { parts, write, strategy, provenance } = context;
   const { served, subresource, pause } = write;
   const { checks } = parts;
-  const errors = await inPieces(
-    pause,
-    () => parts.reader.time(),
-    (step) => checks.create(served.stored, object, { requestGroup: served.group, provenance, step }),
+  const errors = await inPieces(pause, (step) =>
+    checks.create(served.stored, object, { requestGroup: served.group, provenance, step }),
   );
   context.refuse(object, [...errors, ...(strategy.validateCreate?.(object, context) ?? [])]);
   context.warnAll(checks.warnings(served.stored, object, undefined, subresource));

@@ -4,6 +4,7 @@ import type { ModelledKind } from "../kinds/model.ts";
 import { modelOf } from "../kinds/models.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import { type ObjectType, type TrackUpdateOptions, trackUpdate } from "../patch/index.ts";
+import { atOnce } from "../request/pieces.ts";
 
 type Plain = { readonly [key: string]: unknown };
 
@@ -29,7 +30,8 @@ export function objectType(
 }
 
 /** Manager, subresource and time of a change, and the provenance of the object. */
-interface FieldUpdate extends Pick<TrackUpdateOptions<KubeObject>, "manager" | "subresource" | "now"> {
+interface FieldUpdate
+  extends Pick<TrackUpdateOptions<KubeObject>, "manager" | "subresource" | "now" | "step"> {
   readonly provenance: Provenance;
 }
 
@@ -63,10 +65,11 @@ export class ManagedFields {
 
   /** For a new object; `draft` is in the served version. */
   created(served: ServedResource, draft: KubeObject, { provenance, ...update }: FieldUpdate): void {
+    const { step = atOnce } = update;
     const updated = trackUpdate({
       ...update,
       live: undefined,
-      updated: provenance.withEmpty(draft),
+      updated: step(() => provenance.withEmpty(draft)),
       type: this.type(served),
     });
     take(draft, updated);
@@ -79,11 +82,15 @@ export class ManagedFields {
     old: KubeObject,
     { provenance, ...update }: FieldUpdate,
   ): void {
-    const shown = convert(object, served.stored, served, provenance);
+    const { step = atOnce } = update;
+    const { live, shown } = step(() => ({
+      live: convert(old, served.stored, served),
+      shown: provenance.withEmpty(convert(object, served.stored, served, provenance)),
+    }));
     const updated = trackUpdate({
       ...update,
-      live: convert(old, served.stored, served),
-      updated: asSent(provenance.withEmpty(shown), object, provenance),
+      live,
+      updated: asSent(shown, object, provenance),
       type: this.type(served),
       keepsEntries: this.#release >= "1.37",
     });

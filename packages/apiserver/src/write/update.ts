@@ -83,7 +83,7 @@ async function updateOnce(
   await write.pause?.();
   const isRefused = context.willBeTooLarge(object);
   await write.pause?.();
-  if (!rules.ownManagers && !isRefused) trackFields(context, object, old);
+  if (!rules.ownManagers && !isRefused) await trackFields(context, object, old);
   await write.pause?.();
   if (!rules.unchecked) await context.parts.admission.mutate(admitted);
   view?.take(object, shown.object);
@@ -101,17 +101,15 @@ async function updateOnce(
   return store(context, rules, current, { object, old, isRefused });
 }
 
-function trackFields(
+async function trackFields(
   { parts, write, now, provenance }: WriteContext,
   object: KubeObject,
   old: KubeObject,
-): void {
-  parts.managers.updated(write.served, object, old, {
-    manager: write.options.fieldManager,
-    subresource: write.subresource,
-    now,
-    provenance,
-  });
+): Promise<void> {
+  const update = { manager: write.options.fieldManager, subresource: write.subresource, now, provenance };
+  await inPieces(write.pause, (step) =>
+    parts.managers.updated(write.served, object, old, { ...update, step }),
+  );
 }
 
 /** Restores immutable parts, and counts the generation. */
@@ -137,16 +135,13 @@ async function validate(
   const { parts, write, strategy, provenance } = context;
   const { served, subresource, pause } = write;
   const { checks } = parts;
-  const { errors, tolerated } = await inPieces(
-    pause,
-    () => parts.reader.time(),
-    (step) =>
-      checks.update(served.stored, object, old, {
-        subresource,
-        requestGroup: served.group,
-        provenance,
-        step,
-      }),
+  const { errors, tolerated } = await inPieces(pause, (step) =>
+    checks.update(served.stored, object, old, {
+      subresource,
+      requestGroup: served.group,
+      provenance,
+      step,
+    }),
   );
   const problems = [
     ...(strategy.authorizeUpdate?.(object, old, context) ?? []),
