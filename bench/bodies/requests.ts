@@ -13,6 +13,8 @@ export interface Case {
   /** Requests that go before, whose answers must be good. */
   readonly before: readonly Sent[];
   readonly sent: Sent;
+  /** How many of it are sent at once; default 1. */
+  readonly times?: number;
 }
 
 /** Bytes of a body: a little less than the limit of 3 MiB. */
@@ -69,10 +71,16 @@ export const change = (
     method,
     type = json,
     query = "",
-  }: { readonly method: string; readonly type?: string; readonly query?: string },
+    before = [],
+  }: {
+    readonly method: string;
+    readonly type?: string;
+    readonly query?: string;
+    readonly before?: readonly Sent[];
+  },
   body: unknown,
 ): Case => ({
-  before: [send("POST", url, first)],
+  before: [...before, send("POST", url, first)],
   sent: send(method, `${url}/o${query}`, body, type),
 });
 
