@@ -9,6 +9,7 @@ import { deepEqual } from "../storage/json.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { OwnObjects } from "../write/own-objects.ts";
 import { ipAddressWriter, repairAddresses } from "./ip-addresses.ts";
+import { moveServiceCIDR, renumberServices } from "./renumber-services.ts";
 
 /** The address at which clients reach the server. */
 export interface Endpoint {
@@ -17,6 +18,8 @@ export interface Endpoint {
   readonly port: number;
   /** Absent: the service `kubernetes` gets no endpoints. */
   readonly address?: string;
+  /** Services get addresses of `ranges` if they have others; see `ServerOptions`. */
+  readonly renumbersServices?: boolean;
 }
 
 /** Returns the address of the service `kubernetes`: the first one of the first range. */
@@ -53,8 +56,11 @@ export class KubernetesService {
 
   /** Services can be written once this resolves. */
   async prepare(): Promise<void> {
+    const { ranges, renumbersServices = false } = this.#endpoint;
     this.#allocator.writer = this.#writer;
+    if (renumbersServices) await moveServiceCIDR(this.#own, ranges);
     await keepServiceCIDR(this.#own, this.#endpoint);
+    if (renumbersServices) await renumberServices(this.#own, this.#allocator, ranges);
   }
 
   /** Repairs IPAddress objects after a crash, and creates the service. Its namespace must exist. */

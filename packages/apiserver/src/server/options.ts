@@ -79,6 +79,11 @@ export interface ServerOptions {
   readonly advertisedAddress?: string;
   /** CIDRs of service addresses: one, or one of each family. 10.0.0.0/24 if absent. */
   readonly serviceRanges?: readonly string[];
+  /**
+   * Services get addresses of `serviceRanges` at the start if the store has another range: for clusters whose
+   * addresses belong to the machine. kube-apiserver keeps the range that a store has.
+   */
+  readonly renumbersServices?: boolean;
   /** Range of node ports of services; 30000 to 32767 if absent. */
   readonly nodePorts?: PortRange;
   /**

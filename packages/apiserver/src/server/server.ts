@@ -59,8 +59,12 @@ export async function createServer(options: ServerOptions): Promise<ApiServer> {
   const signer = new TokenSigner(key, verificationKeys);
   const tokens = new ServiceAccountTokens({ signer, issuer, storage, clock, newId });
   const server = new Server({ options, features, clock, log, newId, random, storage, allocator, tokens });
-  const { advertisedAddress: address, advertisedPort: port = defaultPort } = options;
-  await server.bootstrap({ ranges, port, ...(address === undefined ? {} : { address }) });
+  const {
+    advertisedAddress: address,
+    advertisedPort: port = defaultPort,
+    renumbersServices = false,
+  } = options;
+  await server.bootstrap({ ranges, port, renumbersServices, ...(address === undefined ? {} : { address }) });
   return server;
 }
 
