@@ -11,6 +11,7 @@ import { checkOwnFolder, prepareDataDir, prepareRunDir } from "./data-dir/folder
 import type { Layout } from "./data-dir/layout.ts";
 import { type ServerAddresses, serverAddresses, urlHost } from "./network/address.ts";
 import { choosePort } from "./network/port.ts";
+import { claimServiceRange } from "./network/service-range.ts";
 import { AgentsProcess, type FailedAgent, type NodeFiles } from "./nodes/agents.ts";
 import { AgentsFile } from "./nodes/agents-file.ts";
 import { checkCapacity } from "./nodes/capacity.ts";
@@ -82,10 +83,8 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
   const { layout, log, signal, onProgress = () => {} } = options;
   onProgress("Starting the control plane");
   prepareDataDir(layout);
-  const { bindAddress, advertiseAddress } = options.config;
-  const config = { ...options.config, port: await choosePort(bindAddress, options.config.port) };
-  const addresses = serverAddresses({ bind: bindAddress, advertise: advertiseAddress || undefined });
   const before = readConfig(layout);
+  const { config, addresses, range } = await settleAddresses(options, before);
   // Containers that another runtime left after a crash cannot be adopted.
   if (before !== undefined && before.runtime !== config.runtime) await cleanUpRun(layout);
   prepareRunDir(layout);
@@ -119,10 +118,13 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
     await controlPlane?.stop();
     await store.close();
     await cleanUpRun(layout);
+    range?.release();
   };
   try {
     controlPlane = await startControlPlane({
       ...config,
+      // Another cluster may have the range by now, and another runtime has another one.
+      renumbersServices: range !== undefined || before?.serviceRange !== undefined,
       store,
       credentials,
       addresses,
@@ -168,6 +170,28 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
     throw error;
   }
   return { config, url, admin: controlPlane.admin, failed, stop };
+}
+
+/**
+ * Chooses what is left to choose: the port of the API server, and on the runtime host, where the addresses of
+ * Services are the machine's, their range.
+ */
+async function settleAddresses({ layout, config: given }: LocalClusterOptions, before?: ClusterConfig) {
+  const { bindAddress, advertiseAddress, runtime } = given;
+  const range =
+    runtime === "host" ? await claimServiceRange(layout.dataDir, before?.serviceRange) : undefined;
+  const { serviceRange: _, ...rest } = given;
+  const config: ClusterConfig = {
+    ...rest,
+    port: await choosePort(bindAddress, given.port),
+    ...(range && { serviceRange: range.cidr }),
+  };
+  const addresses = serverAddresses({
+    bind: bindAddress,
+    advertise: advertiseAddress || undefined,
+    also: range && [range.first],
+  });
+  return { config, addresses, range };
 }
 
 interface NodeChangerOptions {

@@ -17,6 +17,10 @@ export interface ControlPlaneOptions {
   readonly kubernetesVersion: string;
   /** Container runtime of the nodes: `host`, `oci` or `cri:SOCKET`. */
   readonly runtime: string;
+  /** CIDR of the addresses of Services; the API server's default if absent. */
+  readonly serviceRange?: string | undefined;
+  /** Services whose addresses are in another range get new ones. */
+  readonly renumbersServices?: boolean;
   /** As `--feature-gates` has them. */
   readonly featureGates: string;
   /** The address to listen on. */
@@ -78,6 +82,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     requestHeader: ownRequestHeader(credentials),
     kubelet: { ...credentials.kubeletClient, authority: credentials.authority.certificate, onLoopback: true },
     ...(loopbackPods && { loopbackPods }),
+    ...(options.serviceRange !== undefined && { serviceRanges: [options.serviceRange] }),
+    renumbersServices: options.renumbersServices ?? false,
     advertisedPort: port,
     advertisedAddress: addresses.advertised,
     runtimeConfig: { [metricsApi]: true, ...options.runtimeConfig },
@@ -148,7 +154,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
 
 /** Pods of the runtime host: processes of this machine, each with an address of 127.0.0.0/8. */
 export async function podsOfThisMachine(): Promise<LoopbackPods> {
-  const { podPort } = await import("@dray/kubelet/pod-port");
+  const { podPort } = await import("@dray/kubelet/machine");
   return { port: podPort };
 }
 

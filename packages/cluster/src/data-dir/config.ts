@@ -21,6 +21,8 @@ export interface ClusterConfig {
   readonly store: string;
   /** Runtime of the nodes: `host`, `oci` or `cri:SOCKET`. */
   readonly runtime: string;
+  /** CIDR of the addresses of Services on the runtime host; others have the API server's default. */
+  readonly serviceRange?: string;
   /**
    * Absolute path of the folder that says which hosts images of a registry are fetched from, if there is one.
    */
@@ -122,6 +124,7 @@ const fields: Readonly<Record<keyof ClusterConfig, [is: (value: unknown) => bool
   port: [Number.isSafeInteger, "a whole number"],
   store: [isText, "a text"],
   runtime: [isText, "a text"],
+  serviceRange: [isText, "a text"],
   registryHosts: [isText, "a text"],
   allowedUnsafeSysctls: [areTexts, "a list of texts"],
   images: [areTexts, "a list of texts"],

@@ -20,7 +20,7 @@ export interface AddressOptions {
   /** Under which others reach the server, where that is not an address of this machine. */
   readonly advertise?: string | undefined;
   /** Further addresses that the certificate is valid for; the one of the service `kubernetes` if absent. */
-  readonly also?: readonly string[];
+  readonly also?: readonly string[] | undefined;
   /** Addresses of this machine. Loopback and link-local ones are left out. */
   readonly machine?: () => readonly string[];
   readonly hostname?: () => string;

@@ -65,7 +65,7 @@ class NodeAgent {
     const { clock, log, runtime, paths, events, node } = context;
     const nodeChanged = (): void => this.#registration?.changed();
     this.#pods = this.#createPods();
-    this.#services = new ClusterServices(context);
+    this.#services = new ClusterServices(context, () => this.#pods.list());
     let workerContext: WorkerContext;
     this.#workers = new PodWorkers({
       ...context,
@@ -183,8 +183,11 @@ class NodeAgent {
     node.follow(signal);
     // Before the pods, which get variables of the Services that exist when they start.
     await this.#services.informer.start(signal);
+    await Promise.race([this.#services.join(), aborted(signal)]);
+    signal.throwIfAborted();
     await this.#pods.start(signal);
     signal.throwIfAborted();
+    this.#services.writeNames();
     if (options.healthzPort !== undefined)
       await this.#servers.health.listen(options.healthzPort, "127.0.0.1");
     this.#services.lead();
@@ -248,4 +251,11 @@ class NodeAgent {
     await runtime.close();
     await events.flush();
   }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
 }

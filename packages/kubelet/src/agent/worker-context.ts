@@ -58,6 +58,7 @@ export function createWorkerContext(agent: AgentContext, parts: WorkerParts): Wo
     signal: agent.signal,
     node: () => node.current,
     services: () => services.informer.list(),
+    servedPort: (port) => services.servedPort(port),
     refusal: (pod) => firstOf(refusals, pod),
     refreshNode: () => node.refresh(),
     pod: (uid) => pods.get(uid),

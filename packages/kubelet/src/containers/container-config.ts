@@ -37,6 +37,8 @@ export interface ConfigContext {
   node(): Node;
   /** Services of all namespaces. */
   services(): readonly Service[];
+  /** Port at which a port of a Service is served. */
+  servedPort(port: number): number;
   /** CDI devices of a container. Throws RuntimeError if they are unknown. */
   cdiDevices(pod: Pod, container: StartableContainer): readonly string[];
   /** Options of the container from device plugins. Rejects with RuntimeError while it has to wait for one. */
@@ -79,7 +81,11 @@ export async function containerConfig(
     podIPs,
     hostIPs: [nodeAddress],
     hostname: kernelHostname(pod, dns.domain) || node.metadata.name,
-    services: serviceEnvironment({ services: context.services(), namespace, links, apiServer }),
+    services: serviceEnvironment({
+      ...{ namespace, links, apiServer },
+      services: context.services(),
+      servedPort: (port) => context.servedPort(port),
+    }),
     volumes,
   });
   // Variables of the pod override those of devices, and its commands may name both.
@@ -94,7 +100,7 @@ export async function containerConfig(
     env: new Map(own),
     paths,
   });
-  const hosts = hostsMount({ pod, podIPs, clusterDomain: dns.domain }, paths);
+  const hosts = hostsMount({ pod, podIPs, dns }, paths);
   if (hosts !== undefined && !mounts.some(({ containerPath }) => containerPath === hosts.containerPath))
     mounts.push(hosts);
   const terminationLog = makeTerminationLog(paths, pod, container.name, attempt);

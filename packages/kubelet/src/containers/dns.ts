@@ -13,6 +13,8 @@ export interface ClusterDns {
   readonly servers: readonly string[] | undefined;
   /** Domain of Services and pods: `cluster.local`. */
   readonly domain: string;
+  /** Lines of /etc/hosts with the names of Services for pods of a namespace, where no server knows them. */
+  readonly names?: ((namespace: string) => string) | undefined;
   /** The resolv.conf on the machine for pods with `dnsPolicy: Default`. */
   readonly resolvConf: string;
 }
@@ -41,10 +43,9 @@ const maxSearchLine = 2048;
  * Upstream: pkg/kubelet/network/dns/dns.go, GetPodDNS.
  */
 export function podDns(pod: Pod, cluster: ClusterDns, read = readResolvConf): PodDns {
-  const { dnsConfig, dnsPolicy = "ClusterFirst", hostNetwork } = pod.spec;
+  const { dnsConfig, dnsPolicy = "ClusterFirst" } = pod.spec;
   const warnings: { reason: string; message: string }[] = [];
-  const wantsCluster =
-    dnsPolicy === "ClusterFirstWithHostNet" || (dnsPolicy === "ClusterFirst" && !hostNetwork);
+  const wantsCluster = resolvesServices(pod);
   const { domain, servers: clusterServers = [] } = cluster;
   const isCluster = wantsCluster && clusterServers.length > 0;
   if (wantsCluster && !isCluster && cluster.servers !== undefined)
@@ -74,6 +75,12 @@ export function podDns(pod: Pod, cluster: ClusterDns, read = readResolvConf): Po
       message: `Search Line limits were exceeded, some search paths have been omitted, the applied search line is: ${searches.join(" ")}`,
     });
   return { config: { servers, searches, options: merged.options }, warnings };
+}
+
+/** Reports whether a pod resolves names of the cluster, by its `dnsPolicy`. */
+export function resolvesServices({ spec }: Pod): boolean {
+  const { dnsPolicy = "ClusterFirst", hostNetwork } = spec;
+  return dnsPolicy === "ClusterFirstWithHostNet" || (dnsPolicy === "ClusterFirst" && !hostNetwork);
 }
 
 const empty: DnsConfig = { servers: [], searches: [], options: [] };

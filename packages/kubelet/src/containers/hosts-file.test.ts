@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
+import { appendFileSync, closeSync, fstatSync, openSync, readFileSync, statSync } from "node:fs";
 import { test } from "node:test";
 import type { Pod, PodSpec } from "@dray/api/core/v1";
+import { temporaryFolder } from "@dray/testing/folder";
 import { partial } from "@dray/testing/partial";
+import { NodePaths } from "../base/paths.ts";
 import { kernelHostname, podHostname } from "./hostname.ts";
-import { hostsFile } from "./hosts-file.ts";
+import { hostsFile, hostsMount, updateNames } from "./hosts-file.ts";
 
 const clusterDomain = "cluster.local";
 const pod = (spec: Partial<PodSpec>, name = "web"): Pod =>
@@ -42,7 +45,7 @@ test("/etc/hosts of a pod: loopback, its names, its aliases", () => {
       { ip: "1.2.3.5", hostnames: ["d"] },
     ],
   };
-  const input = { pod: pod(spec), podIPs: ["10.1.0.2", "fd00::2"], clusterDomain };
+  const input = { pod: pod(spec), podIPs: ["10.1.0.2", "fd00::2"], dns: { domain: clusterDomain } };
   const aliases = "\n# Entries added by HostAliases.\n1.2.3.4\ta\tb.c\n1.2.3.5\td\n";
   assert.equal(
     hostsFile(input, undefined),
@@ -55,4 +58,35 @@ test("/etc/hosts of a pod: loopback, its names, its aliases", () => {
     hostsFile(input, "127.0.0.1 localhost\n"),
     `# Kubernetes-managed hosts file (host network).\n127.0.0.1 localhost\n${aliases}`,
   );
+});
+
+test("the names of Services in a hosts file are replaced, and the pod's own lines stay", async (t) => {
+  const paths = new NodePaths(temporaryFolder(t));
+  const names = (text: string) => ({ domain: clusterDomain, names: () => text });
+  const mount = hostsMount({ pod: pod({}), podIPs: ["127.130.0.1"], dns: names("127.64.0.1\ta\n") }, paths);
+  const path = mount?.hostPath ?? "";
+  const reader = openSync(path, "r");
+  t.after(() => closeSync(reader));
+  appendFileSync(path, "1.2.3.4 mine\n");
+  for (const lines of ["127.64.0.1\ta\n127.64.0.2\tb\n", "127.64.0.2\tb\n", ""]) {
+    updateNames(pod({}), paths, lines);
+    const text = readFileSync(path, "utf8");
+    assert.ok(text.includes(`node.\n${lines}# End of the names of Services.\n1.2.3.4 mine\n`), text);
+    assert.ok(text.endsWith("1.2.3.4 mine\n"), "nothing of the longer text is left");
+    // The same file, which containers have mounted.
+    assert.equal(fstatSync(reader).ino, statSync(path).ino);
+  }
+});
+
+test("pods that do not resolve names of the cluster have none, and get none", (t) => {
+  const paths = new NodePaths(temporaryFolder(t));
+  const dns = { domain: clusterDomain, names: () => "127.64.0.1\ta\n" };
+  for (const spec of [{ dnsPolicy: "Default" }, { dnsPolicy: "None" }, { hostNetwork: true }]) {
+    const mount = hostsMount({ pod: pod(spec), podIPs: ["127.130.0.1"], dns }, paths);
+    const before = readFileSync(mount?.hostPath ?? "", "utf8");
+    assert.doesNotMatch(before, /127\.64/);
+    updateNames(pod(spec), paths, "127.64.0.1\ta\n");
+    assert.equal(readFileSync(mount?.hostPath ?? "", "utf8"), before);
+  }
+  updateNames(partial<Pod>({ metadata: { uid: "not-started" } }), paths, "127.64.0.1\ta\n");
 });

@@ -88,3 +88,18 @@ test("pods find the API server at its Service's address where that leads there, 
   assert.deepEqual(address({ isolatesNetwork: true, direct: elsewhere }), elsewhere);
   assert.deepEqual(address({ isolatesNetwork: true, hostNetwork: true }), direct);
 });
+
+test("the values of variables have the port at which a Service is served, their names the Service's", () => {
+  const servedPort = (port: number): number => (port === 80 ? 64_592 : port);
+  const input = { services, namespace: "ns2", links: true, apiServer, servedPort };
+  const own = [...serviceEnvironment(input)].filter(([name]) => name.startsWith("OTHER_"));
+  assert.deepEqual(Object.fromEntries(own), {
+    OTHER_SERVICE_HOST: "1.2.3.5",
+    OTHER_SERVICE_PORT: "64592",
+    OTHER_PORT: "tcp://1.2.3.5:64592",
+    OTHER_PORT_80_TCP: "tcp://1.2.3.5:64592",
+    OTHER_PORT_80_TCP_PROTO: "tcp",
+    OTHER_PORT_80_TCP_PORT: "64592",
+    OTHER_PORT_80_TCP_ADDR: "1.2.3.5",
+  });
+});

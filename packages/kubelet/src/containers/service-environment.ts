@@ -44,6 +44,8 @@ export interface ServiceEnvironmentInput {
   readonly namespace: string;
   /** The pod's `enableServiceLinks`. */
   readonly links: boolean;
+  /** Port at which a port of a Service is served; the port itself by default. */
+  servedPort?(port: number): number;
   /** Address of the API server for pods: stands for the Service `kubernetes` of the namespace `default`. */
   readonly apiServer: ApiServerAddress;
 }
@@ -55,13 +57,18 @@ export interface ServiceEnvironmentInput {
  * Upstream: pkg/kubelet/kubelet_pods.go, getServiceEnvVarMap; pkg/kubelet/envvars/envvars.go, FromServices.
  */
 export function serviceEnvironment(input: ServiceEnvironmentInput): Map<string, string> {
-  const { services, namespace, links, apiServer } = input;
+  const { services, namespace, links, apiServer, servedPort = (port) => port } = input;
   const env = new Map<string, string>();
   const own = services
     .filter(({ metadata }) => metadata.namespace === namespace && metadata.name !== "kubernetes")
     .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   for (const { metadata, spec } of links ? own : [])
-    addService(env, metadata.name, spec?.clusterIP ?? "", spec?.ports ?? []);
+    addService(
+      env,
+      metadata.name,
+      spec?.clusterIP ?? "",
+      (spec?.ports ?? []).map((port) => ({ ...port, served: servedPort(port.port) })),
+    );
   addService(env, "kubernetes", apiServer.host, [{ name: "https", port: apiServer.port }]);
   return env;
 }
@@ -69,6 +76,8 @@ export function serviceEnvironment(input: ServiceEnvironmentInput): Map<string, 
 interface Port {
   readonly name?: string;
   readonly port: number;
+  /** Port in the values of variables; their names have the Service's. */
+  readonly served?: number;
   readonly protocol?: string;
 }
 
@@ -82,19 +91,19 @@ function addService(
   if (address === "" || address === "None" || first === undefined) return;
   const prefix = variableName(service);
   env.set(`${prefix}_SERVICE_HOST`, address);
-  env.set(`${prefix}_SERVICE_PORT`, String(first.port));
-  for (const { name, port } of ports)
-    if (name) env.set(`${prefix}_SERVICE_PORT_${variableName(name)}`, String(port));
+  env.set(`${prefix}_SERVICE_PORT`, String(first.served ?? first.port));
+  for (const { name, port, served = port } of ports)
+    if (name) env.set(`${prefix}_SERVICE_PORT_${variableName(name)}`, String(served));
   const host = address.includes(":") ? `[${address}]` : address;
   // Variables of Docker links; the first port has a short form too.
-  for (const [index, { port, protocol = "TCP" }] of ports.entries()) {
+  for (const [index, { port, served = port, protocol = "TCP" }] of ports.entries()) {
     const scheme = protocol.toLowerCase();
-    const url = `${scheme}://${host}:${port}`;
+    const url = `${scheme}://${host}:${served}`;
     const base = `${prefix}_PORT_${port}_${protocol.toUpperCase()}`;
     if (index === 0) env.set(`${prefix}_PORT`, url);
     env.set(base, url);
     env.set(`${base}_PROTO`, scheme);
-    env.set(`${base}_PORT`, String(port));
+    env.set(`${base}_PORT`, String(served));
     env.set(`${base}_ADDR`, address);
   }
 }

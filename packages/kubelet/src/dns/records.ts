@@ -109,6 +109,8 @@ function lookUpPort(ports: readonly NamedPort[], [protocol, port, ...more]: read
 
 interface HeadlessTarget {
   readonly hostname: string;
+  /** The endpoint has a hostname of its own. */
+  readonly isNamed: boolean;
   readonly address: string;
   readonly ports: readonly NamedPort[];
 }
@@ -129,7 +131,7 @@ function lookUpHeadless(targets: readonly HeadlessTarget[], before: readonly str
 }
 
 /** Ready endpoints of a headless Service; one without a hostname is named by its address. */
-function headlessTargets(slices: readonly EndpointSlice[], service: string): HeadlessTarget[] {
+export function headlessTargets(slices: readonly EndpointSlice[], service: string): HeadlessTarget[] {
   return slices.flatMap(({ addressType, ...slice }) => {
     // kube-apiserver writes null for empty lists.
     const [endpoints, ports] = [slice.endpoints ?? [], slice.ports ?? []];
@@ -141,6 +143,7 @@ function headlessTargets(slices: readonly EndpointSlice[], service: string): Hea
           const target = `${hostname}.${service}`;
           return {
             hostname,
+            isNamed: endpoint.hostname !== undefined,
             address,
             ports: ports.flatMap(({ name = "", protocol = "TCP", port }) =>
               port === undefined ? [] : [{ name, protocol, record: { target, port, addresses: [address] } }],

@@ -17,6 +17,8 @@ import { UpstreamServers } from "./upstream.ts";
 export interface DnsServerOptions {
   readonly zone: DnsZone;
   readonly address: string;
+  /** A free one if absent. */
+  readonly port?: number;
   /** The resolv.conf that names the servers of other zones. */
   readonly resolvConf: string;
   /** Port of those servers, for tests. */
@@ -51,7 +53,7 @@ const serverFailure = 2;
 const notImplemented = 4;
 const maxPortTries = 16;
 
-/** Serves the names of a cluster on a free port of `address`; other names are forwarded. */
+/** Serves the names of a cluster at `address`; other names are forwarded. */
 export async function startDnsServer(options: DnsServerOptions): Promise<DnsServer> {
   const responder = new Responder(options);
   const connections = new Set<Socket>();
@@ -63,7 +65,7 @@ export async function startDnsServer(options: DnsServerOptions): Promise<DnsServ
   tcp.maxConnections = maxConnections;
   let udp: UdpSocket;
   for (let tries = 1; ; tries++) {
-    tcp.listen({ host: options.address, port: 0 });
+    tcp.listen({ host: options.address, port: options.port ?? 0 });
     await once(tcp, "listening");
     udp = createSocket("udp4");
     try {
@@ -75,7 +77,12 @@ export async function startDnsServer(options: DnsServerOptions): Promise<DnsServ
       udp.close();
       tcp.close();
       await once(tcp, "close");
-      if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE" || tries === maxPortTries) throw error;
+      if (
+        (error as NodeJS.ErrnoException).code !== "EADDRINUSE" ||
+        options.port !== undefined ||
+        tries === maxPortTries
+      )
+        throw error;
     }
   }
   udp.on("message", (message, from) => {

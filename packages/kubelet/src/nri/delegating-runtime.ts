@@ -12,6 +12,8 @@ import type {
   Sandbox,
 } from "../runtime/service.ts";
 
+import type { MachineServices } from "../services/machine-services.ts";
+
 /** The methods of a runtime that concern no plugin, each passed to the inner runtime. */
 export abstract class DelegatingRuntime {
   protected readonly inner: RuntimeService;
@@ -38,6 +40,10 @@ export abstract class DelegatingRuntime {
 
   get limits(): readonly string[] {
     return this.inner.limits;
+  }
+
+  get machineServices(): MachineServices | undefined {
+    return this.inner.machineServices;
   }
 
   get network(): PodNetworkService | undefined {

@@ -39,6 +39,8 @@ export interface WorkerContext {
   node(): Node;
   /** Services of all namespaces. */
   services(): readonly Service[];
+  /** Port at which a port of a Service is served. */
+  servedPort(port: number): number;
   /** Brings `node` up to date with the API server. */
   refreshNode(): Promise<unknown>;
   /** The newest object of a pod, which may be newer than the one that a `sync` began with. */

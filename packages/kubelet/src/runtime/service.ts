@@ -1,4 +1,5 @@
 import type { Duplex, Readable, Writable } from "node:stream";
+import type { MachineServices } from "../services/machine-services.ts";
 import type { ServiceNetwork } from "../services/network.ts";
 import type {
   ContainerConfig,
@@ -133,6 +134,8 @@ export interface RuntimeService {
   readonly limits: readonly string[];
   /** Undefined if another program makes the pods' network; known after `start`. */
   readonly network?: PodNetworkService | undefined;
+  /** Leads Services to their endpoints where pods are processes of this machine, in its network. */
+  readonly machineServices?: MachineServices | undefined;
   /** Pods always have networks of their own: none reaches listeners on the machine's loopback address. */
   readonly isolatesNetwork?: boolean;
   /** Problems that keep the node from being ready; called periodically. */

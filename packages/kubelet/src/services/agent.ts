@@ -1,10 +1,10 @@
-import { Service } from "@dray/api/core/v1";
-import { EndpointSlice } from "@dray/api/discovery/v1";
+import type { Service } from "@dray/api/core/v1";
+import type { EndpointSlice } from "@dray/api/discovery/v1";
 import { type Client, type Clock, type Informer, type Log, sleep } from "@dray/client";
-import type { DnsZone } from "../dns/records.ts";
 import { startDnsServer } from "../dns/server.ts";
 import type { LedServices, ServiceNetwork } from "./network.ts";
-import { serviceNameLabel, serviceRoutes } from "./routes.ts";
+import { serviceRoutes } from "./routes.ts";
+import { dnsZone, serviceCaches } from "./zone.ts";
 
 export interface ServiceAgentOptions {
   /** Client of the user `system:kube-proxy`, which may read Services and EndpointSlices. */
@@ -69,23 +69,9 @@ export class ServiceAgent {
     // Ends by an error of its own too.
     const end = new AbortController();
     const signal = AbortSignal.any([this.#stop.signal, end.signal]);
-    const services = client.informer(Service, {
-      indexes: { namespace: ({ metadata }) => [metadata.namespace] },
-    });
-    const slices = client.informer(EndpointSlice, {
-      indexes: {
-        service: ({ metadata: { namespace, labels } }) => [`${namespace}/${labels?.[serviceNameLabel]}`],
-      },
-    });
-    const zone: DnsZone = {
-      domain,
-      server: network.gateway,
-      service: (namespace, name) => services.get({ namespace, name }),
-      slices: (namespace, name) => slices.byIndex("service", `${namespace}/${name}`),
-      hasNamespace: (namespace) => services.byIndex("namespace", namespace).length > 0,
-      services: () => services.list(),
-      allSlices: () => slices.list(),
-    };
+    const caches = serviceCaches(client);
+    const { services, slices } = caches;
+    const zone = dnsZone(domain, network.gateway, () => caches);
     const server = await startDnsServer({
       zone,
       address: network.gateway,

@@ -46,7 +46,7 @@ export function serviceRoutes(
 ): readonly ServiceRoute[] {
   const byService = slicesByService(slices);
   return services
-    .flatMap((service) => routesOf(service, byService.get(keyOf(service.metadata)) ?? []))
+    .flatMap((service) => routesOfService(service, byService.get(keyOf(service.metadata)) ?? []))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
@@ -67,7 +67,8 @@ export function clusterIPv4({ spec }: Service): string | undefined {
   return (spec.clusterIPs ?? [spec.clusterIP ?? ""]).find((address) => isIPv4(address));
 }
 
-function routesOf(service: Service, slices: readonly EndpointSlice[]): ServiceRoute[] {
+/** The IPv4 routes of a Service with these slices; empty for one without an address or with another proxy. */
+export function routesOfService(service: Service, slices: readonly EndpointSlice[]): ServiceRoute[] {
   const { metadata, spec } = service;
   const clusterIP = clusterIPv4(service);
   if (clusterIP === undefined || metadata.labels?.[proxyNameLabel] !== undefined) return [];

@@ -50,7 +50,9 @@ const stderrLog: Log = {
 };
 const errors = (_: string, value: unknown): unknown => (value instanceof Error ? value.stack : value);
 
-export async function testCluster(settings: Pick<ServerOptions, "featureGates"> = {}): Promise<TestCluster> {
+export async function testCluster(
+  settings: Pick<ServerOptions, "featureGates" | "serviceRanges" | "loopbackPods"> = {},
+): Promise<TestCluster> {
   const log = process.env["DRAY_TEST_LOG"] ? stderrLog : silentLog;
   const store = memoryStore(systemClock);
   const folder = mkdtempSync(process.env["DRAY_TEST_ROOT"] ?? "/tmp/dk-");

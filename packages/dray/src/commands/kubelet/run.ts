@@ -156,7 +156,7 @@ async function createAgents(
           ? undefined
           : registryHostsOption(options.registryHosts, options.runtime),
     }),
-    proxyKubeconfig: options.runtime === "oci" ? options.proxyKubeconfig : undefined,
+    proxyKubeconfig: options.runtime.startsWith("cri:") ? undefined : options.proxyKubeconfig,
     clientCA: options.clientCaFile === undefined ? undefined : readFileSync(options.clientCaFile, "utf8"),
     log,
     settings,

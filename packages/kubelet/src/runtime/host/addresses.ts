@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { createServer, type Server } from "node:net";
+import { type Claim, claimName } from "../../network/claim.ts";
 
 /**
  * Allocates addresses of 127.0.0.0/8, which the loopback device has without configuration. A node holds one
@@ -7,12 +7,12 @@ import { createServer, type Server } from "node:net";
  * not collide.
  */
 export class AddressPool {
-  readonly #claim: Server | undefined;
+  readonly #claim: Claim | undefined;
   readonly #prefix: string;
   readonly #used = new Set<string>();
   #last = 0;
 
-  private constructor(prefix: string, claim: Server | undefined) {
+  private constructor(prefix: string, claim: Claim | undefined) {
     this.#prefix = prefix;
     this.#claim = claim;
   }
@@ -65,13 +65,6 @@ export class AddressPool {
   }
 }
 
-function listen(prefix: string): Promise<Server | undefined> {
-  return new Promise((resolve, reject) => {
-    const server = createServer((socket) => socket.destroy());
-    server.unref();
-    server.once("error", (error: NodeJS.ErrnoException) =>
-      error.code === "EADDRINUSE" ? resolve(undefined) : reject(error),
-    );
-    server.listen(`\0dray-pods-${prefix}`, () => resolve(server));
-  });
+function listen(prefix: string): Promise<Claim | undefined> {
+  return claimName(`dray-pods-${prefix}`);
 }

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { cdiRegistry } from "@dray/cdi";
+import { MachineServices } from "../../services/machine-services.ts";
 import type { RuntimeFactory } from "../factory.ts";
 import { HostRuntime } from "./host.ts";
 import { type ImageMapping, ImageTable } from "./images.ts";
@@ -17,6 +18,8 @@ export interface HostRuntimeSettings {
 
 /** A runtime whose containers are processes of the machine. */
 export function hostRuntime(settings: HostRuntimeSettings): RuntimeFactory {
+  // Shared by the nodes of this process.
+  const machineServices = new MachineServices();
   return ({ paths, nodeAddress, clock, newId, log }) => {
     const images = new ImageTable(settings.images);
     const service = new HostRuntime({
@@ -24,6 +27,7 @@ export function hostRuntime(settings: HostRuntimeSettings): RuntimeFactory {
       rootDir: paths.root,
       podsDirectory: paths.pods,
       nodeAddress,
+      machineServices,
       images,
       isolation: settings.isolation ?? "auto",
       cgroups: settings.cgroups ?? "auto",

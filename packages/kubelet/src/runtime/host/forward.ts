@@ -1,8 +1,8 @@
 import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { listenersOn, socketsOf } from "../../network/listeners.ts";
 import { RuntimeError } from "../error.ts";
-import { listenersOn, socketsOf } from "./listeners.ts";
 
 /** A pod with an address of its own. */
 export interface PodNetwork {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import type { ContainerEdits } from "@dray/cdi";
 import { makeFolderSync } from "@dray/files";
+import type { MachineServices } from "../../services/machine-services.ts";
 import type { ContainerConfig, ResourceConfig, SandboxConfig } from "../config.ts";
 import { checkRuntimeHandler, RuntimeError } from "../error.ts";
 import type {
@@ -88,6 +89,10 @@ export class HostRuntime implements RuntimeService {
     if (root && (!mounts || setpriv === undefined)) limits.push("they run as its root");
     if (this.containment === undefined) limits.push("a process that hides outlives its container");
     return limits;
+  }
+
+  get machineServices(): MachineServices | undefined {
+    return this.#options.machineServices;
   }
 
   /** How containers are isolated here; known after `start`. */

@@ -1,5 +1,6 @@
 import type { CdiRegistry } from "@dray/cdi";
 import type { Clock, Log } from "@dray/client";
+import type { MachineServices } from "../../services/machine-services.ts";
 import type { ImageTable } from "./images.ts";
 
 export interface HostRuntimeOptions {
@@ -10,6 +11,7 @@ export interface HostRuntimeOptions {
   /** Folder of the pods' own volumes. */
   readonly podsDirectory: string;
   readonly nodeAddress: string;
+  readonly machineServices?: MachineServices;
   readonly images: ImageTable;
   /** `plain`: without mount name spaces even if the system supports them. */
   readonly isolation?: "auto" | "plain";

@@ -1,5 +1,5 @@
 import { listeningPort, readUnprivilegedPortStart } from "../../network/host-ports.ts";
-import { listenersOn } from "./listeners.ts";
+import { listenersOn } from "../../network/listeners.ts";
 
 /**
  * Returns the port at which a pod serves `port` on its address: the port itself, or where nothing listens
