@@ -1,9 +1,54 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync, rmSync } from "node:fs";
+import { lstatSync, readFileSync, rmSync } from "node:fs";
+import { identityOf, type OpenEntry } from "./open-entry.ts";
+
+/** Number of CAP_SYS_ADMIN (linux/capability.h). */
+const sysAdmin = 21n;
+
+/** Returns true if the agent has the right to mount; its name space may refuse all the same. */
+export function canMount(): boolean {
+  if (process.platform !== "linux") return false;
+  const mask = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1] ?? "0";
+  return ((BigInt(`0x${mask}`) >> sysAdmin) & 1n) === 1n;
+}
 
 /** Mounts an empty tmpfs of at most `bytes` over a folder. Throws an Error with the system's message. */
 export function mountTmpfs(path: string, bytes: bigint): void {
   run("mount", ["-t", "tmpfs", "-o", `size=${bytes}`, "tmpfs", path]);
+}
+
+/**
+ * Mounts an open file or folder over a path of the same type, whatever is on its own path meanwhile. Throws
+ * an Error with the system's message.
+ *
+ * Upstream: pkg/volume/util/subpath/subpath_linux.go, doBindSubPath.
+ */
+export function mountEntry(entry: OpenEntry, target: string): void {
+  const { descriptor } = entry;
+  if (descriptor === undefined) throw new Error("bind mounts need Linux");
+  // The program must not resolve the link of the descriptor to a path, which it would look up again
+  // (CVE-2021-25741). Busybox has no such option, and does not resolve it.
+  const bind = ["-o", "bind", "/proc/self/fd/3", target];
+  try {
+    run("mount", ["--no-canonicalize", ...bind], descriptor);
+  } catch (error) {
+    if (!/(unrecognized|invalid) option/.test((error as Error).message)) throw error;
+    run("mount", bind, descriptor);
+  }
+  if (isEntryAt(entry, target)) return;
+  unmount(target);
+  throw new Error(`${target} is not what was to be mounted there`);
+}
+
+/** Returns true if a path leads to this very file or folder. */
+export function isEntryAt(entry: OpenEntry, path: string): boolean {
+  const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  return stat !== undefined && identityOf(stat) === entry.identity;
+}
+
+/** Unmounts a path at once; processes that use it keep it until they end. Throws an Error. */
+export function unmount(path: string): void {
+  run("umount", ["--no-canonicalize", "--lazy", path]);
 }
 
 /** Returns true if something is mounted at exactly this path. */
@@ -26,8 +71,13 @@ export function removeTree(path: string): void {
   rmSync(path, { recursive: true, force: true });
 }
 
-function run(command: string, args: readonly string[]): void {
-  const { status, stderr, error } = spawnSync(command, args, { encoding: "utf8", env: { PATH: path } });
+/** Runs a program, which inherits `descriptor` as its own 3. */
+function run(command: string, args: readonly string[], descriptor?: number): void {
+  const { status, stderr, error } = spawnSync(command, args, {
+    encoding: "utf8",
+    env: { PATH: path },
+    stdio: ["ignore", "ignore", "pipe", ...(descriptor === undefined ? [] : [descriptor])],
+  });
   if (error !== undefined) throw new Error(`cannot run ${command}: ${error.message}`);
   if (status !== 0) throw new Error(stderr.trim() || `${command} ended with ${status}`);
 }

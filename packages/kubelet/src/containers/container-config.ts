@@ -32,6 +32,8 @@ export interface ConfigContext {
   readonly bounds: BoundsOptions;
   /** The runtime supports mounts that are read-only recursively. */
   readonly recursiveReadOnly: boolean;
+  /** The runtime refuses mounts of another identity than the configuration says. */
+  readonly checksMounts: boolean;
   /** Containers run as root of the machine, and write its folders where a pod mounts them. */
   readonly writesMachine: boolean;
   node(): Node;
@@ -94,6 +96,8 @@ export async function containerConfig(
   const mounts = containerMounts({
     recursiveReadOnly: context.recursiveReadOnly,
     writesMachine: context.writesMachine,
+    checksMounts: context.checksMounts,
+    podDirectory: join(paths.pods, pod.metadata.uid),
     container,
     volumes,
     images: volumeImages,

@@ -1,4 +1,3 @@
-import { closeSync, fstatSync, readFileSync } from "node:fs";
 import { Quantity, quoted, StatusError } from "@dray/api";
 import {
   ConfigMap,
@@ -11,11 +10,10 @@ import {
 } from "@dray/api/core/v1";
 import { hasPodLevelResources } from "@dray/api/pod";
 import type { Client } from "@dray/client";
-import { openFile } from "../base/open-file.ts";
 import { RuntimeError } from "../runtime/error.ts";
 import type { MountedVolume } from "../types/mounted-volume.ts";
 import { envFileValue, maxEnvFileBytes } from "./env-file.ts";
-import { resolveSubPath } from "./sub-path.ts";
+import { openSubPath } from "./sub-path.ts";
 
 export interface EnvironmentContext {
   readonly client: Client;
@@ -114,7 +112,7 @@ function fromFile(
   const where = `file ${JSON.stringify(path)} of volume ${JSON.stringify(volumeName)}`;
   let value: string;
   try {
-    value = envFileValue(readText(resolveSubPath(volume.path, path, false)), key);
+    value = envFileValue(readText(volume.path, path), key);
   } catch (error) {
     throw configError(`couldn't parse env file: ${where}: ${(error as Error).message}`);
   }
@@ -123,14 +121,15 @@ function fromFile(
   throw configError(`environment variable key ${JSON.stringify(key)} not found in ${where}`);
 }
 
-function readText(path: string): string {
-  const file = openFile(path);
+/** Reads a file of a volume whose parts containers may exchange. */
+function readText(volume: string, path: string): string {
+  const entry = openSubPath(volume, path, false);
   try {
-    const { size } = fstatSync(file);
+    const { size } = entry.stat;
     if (size > maxEnvFileBytes) throw new Error(`it has ${size} bytes, at most ${maxEnvFileBytes} are read`);
-    return readFileSync(file, "utf8");
+    return entry.read(maxEnvFileBytes).toString("utf8");
   } finally {
-    closeSync(file);
+    entry.close();
   }
 }
 

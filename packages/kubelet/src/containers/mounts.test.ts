@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { VolumeMount } from "@dray/api/core/v1";
 import { temporaryFolder } from "@dray/testing/folder";
+import { removeTree } from "../base/mounts.ts";
 import type { StartableContainer } from "../types/containers.ts";
 import { containerMounts, isRecursivelyReadOnly } from "./mounts.ts";
 
@@ -22,6 +23,8 @@ function mounts(mount: VolumeMount, recursiveReadOnly: boolean) {
     env: new Map(),
     paths: { contains: () => true },
     writesMachine: false,
+    checksMounts: false,
+    podDirectory: "/pod",
     recursiveReadOnly,
   });
 }
@@ -53,6 +56,8 @@ test("a pod that requires recursive read-only mounts does not start on a runtime
 
 test("a missing folder of a subPath is created on the machine only where the container could create it", (context) => {
   const place = temporaryFolder(context);
+  const pod = mkdtempSync("/tmp/dray-pod-");
+  context.after(() => removeTree(pod));
   const mount = (subPath: string, { readOnly = false, writesMachine = true, contains = false }) =>
     containerMounts({
       container: {
@@ -64,10 +69,12 @@ test("a missing folder of a subPath is created on the machine only where the con
       env: new Map(),
       paths: { contains: () => contains },
       writesMachine,
+      checksMounts: true,
+      podDirectory: pod,
       recursiveReadOnly: false,
     });
-  assert.equal(mount("made", {})[0]?.hostPath, join(place, "made"));
-  assert.ok(existsSync(join(place, "made")));
+  const [made] = mount("made", {});
+  assert.equal(statSync(made?.hostPath ?? "").ino, statSync(join(place, "made")).ino);
   mount("own", { contains: true, readOnly: true, writesMachine: false });
   assert.ok(existsSync(join(place, "own")));
   for (const [name, how] of [

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { VolumeMount } from "@dray/api/core/v1";
 import type { NodePaths } from "../base/paths.ts";
 import type { ImageMount, MountConfig } from "../runtime/config.ts";
@@ -5,7 +6,7 @@ import { RuntimeError } from "../runtime/error.ts";
 import type { StartableContainer } from "../types/containers.ts";
 import type { MountedVolume } from "../types/mounted-volume.ts";
 import { expand } from "./environment.ts";
-import { resolveSubPath } from "./sub-path.ts";
+import { type MountSource, mountSubPath } from "./sub-path-mount.ts";
 
 /** Input of the mounts of a container. */
 export interface MountsInput {
@@ -16,6 +17,10 @@ export interface MountsInput {
   readonly images: ReadonlyMap<string, VolumeImage>;
   /** The container's environment, for `subPathExpr`. */
   readonly env: ReadonlyMap<string, string>;
+  /** Folder of the pod on this node. */
+  readonly podDirectory: string;
+  /** The runtime refuses mounts of another identity. */
+  readonly checksMounts: boolean;
   /** Missing folders of a `subPath` are made below the node's root; elsewhere only with `writesMachine`. */
   readonly paths: Pick<NodePaths, "contains">;
   /** Containers run as root of the machine, and write its folders where a pod mounts them. */
@@ -36,7 +41,7 @@ const propagations: Readonly<Record<string, NonNullable<MountConfig["propagation
 /** Returns the mounts of a container. Throws CreateContainerConfigError. */
 export function containerMounts(input: MountsInput): MountConfig[] {
   const { container, volumes, images, env, paths } = input;
-  return (container.volumeMounts ?? []).map((mount) => {
+  return (container.volumeMounts ?? []).map((mount, index) => {
     const image = images.get(mount.name);
     const volume = volumes.get(mount.name);
     if (volume === undefined && image === undefined)
@@ -44,7 +49,7 @@ export function containerMounts(input: MountsInput): MountConfig[] {
     const subPath = mount.subPathExpr
       ? expand(mount.subPathExpr, (name) => env.get(name))
       : (mount.subPath ?? "");
-    let hostPath = volume?.path ?? "";
+    let source: MountSource = { hostPath: volume?.path ?? "" };
     if (subPath !== "")
       try {
         if (subPath.split("/").includes("..") || subPath.startsWith("/"))
@@ -52,7 +57,15 @@ export function containerMounts(input: MountsInput): MountConfig[] {
         // The runtime looks up `subPath` in an image.
         if (volume !== undefined) {
           const create = paths.contains(volume.path) || (input.writesMachine && mount.readOnly !== true);
-          hostPath = resolveSubPath(volume.path, subPath, create);
+          const target = join(
+            input.podDirectory,
+            "volume-subpaths",
+            mount.name,
+            container.name,
+            String(index),
+          );
+          const { checksMounts } = input;
+          source = mountSubPath({ volume: volume.path, subPath, create, target, checksMounts });
         }
       } catch (error) {
         throw new RuntimeError(
@@ -67,7 +80,7 @@ export function containerMounts(input: MountsInput): MountConfig[] {
       return { hostPath: "", image: { ...image, subPath }, containerPath, readOnly: true };
     const propagation = propagations[mount.mountPropagation ?? "None"];
     return {
-      hostPath,
+      ...source,
       containerPath,
       readOnly: (mount.readOnly ?? false) || (volume?.readOnly ?? false),
       ...(isRecursivelyReadOnly(mount, input.recursiveReadOnly) ? { recursiveReadOnly: true } : {}),

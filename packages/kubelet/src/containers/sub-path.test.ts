@@ -12,7 +12,17 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
-import { resolveSubPath } from "./sub-path.ts";
+import { openSubPath } from "./sub-path.ts";
+
+/** Path of what a subPath names. */
+function resolveSubPath(volume: string, subPath: string, create: boolean): string {
+  const entry = openSubPath(volume, subPath, create);
+  try {
+    return entry.currentPath;
+  } finally {
+    entry.close();
+  }
+}
 
 describe("subPath", () => {
   let root = "";

@@ -26,6 +26,10 @@ export abstract class DelegatingRuntime {
     return this.inner.name;
   }
 
+  get checksMounts(): boolean {
+    return this.inner.checksMounts ?? false;
+  }
+
   get recursiveReadOnly(): boolean {
     return this.inner.recursiveReadOnly ?? false;
   }

@@ -52,6 +52,13 @@ export interface PortMapping {
 export interface MountConfig {
   /** A path on the machine; "" with `image`. */
   readonly hostPath: string;
+  /**
+   * Device and inode of what may be mounted from there, since a pod can exchange it; only if the runtime's
+   * `checksMounts` is true.
+   */
+  readonly identity?: string;
+  /** Path of the volume of which it is a part; absent if `hostPath` lies in it. */
+  readonly volumePath?: string;
   /** Mounts the files of an image instead, read-only and not executable (KEP-4639). */
   readonly image?: ImageMount;
   /** Path in the container. */

@@ -142,6 +142,8 @@ export interface RuntimeService {
   problems?(): Promise<readonly string[]>;
   /** Supports mounts that are read-only recursively (KEP-3857); known after `start`. */
   readonly recursiveReadOnly?: boolean;
+  /** Refuses mounts with another `identity` than the configuration says. */
+  readonly checksMounts?: boolean;
   /** User of containers whose pod names none; undefined for that of the image. Known after `start`. */
   userOfPod(podUid: string): number | undefined;
   runPodSandbox(config: SandboxConfig): Promise<Made>;

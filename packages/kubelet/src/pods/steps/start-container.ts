@@ -113,6 +113,7 @@ class StartAttempt {
     return containerConfig(input, {
       ...context,
       recursiveReadOnly: runtime.service.recursiveReadOnly ?? false,
+      checksMounts: runtime.service.checksMounts ?? false,
       // Without images, containers are processes of the machine: users of their own that see its files
       // read-only.
       writesMachine: runtime.images.pulls,

@@ -43,7 +43,9 @@ export function neededAccess(
   podsDirectory: string,
 ): Access {
   const groups = new Set<number>();
-  let needsRoot = config.mounts.some(({ hostPath }) => !hostPath.startsWith(`${podsDirectory}/`));
+  let needsRoot = config.mounts.some(
+    ({ hostPath, volumePath = hostPath }) => !volumePath.startsWith(`${podsDirectory}/`),
+  );
   for (const { hostPath, exists } of devices) {
     if (!exists) continue;
     const { mode, gid } = statSync(hostPath);

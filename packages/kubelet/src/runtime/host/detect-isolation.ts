@@ -3,7 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { find, type Isolation } from "./isolation.ts";
-import { planRoot, removeRoot, writeRoot } from "./root-plan.ts";
+import { planRoot } from "./root-plan.ts";
+import { removeRoot, writeRoot } from "./root-write.ts";
 import { rootScript } from "./scripts.ts";
 
 export interface DetectedIsolation {
@@ -78,8 +79,7 @@ async function tryIsolation(directory: string, rootDir: string, pids: boolean): 
   try {
     const table = join(probe, "mounts");
     const root = join(probe, "root");
-    const lines = writeRoot(planRoot([], rootDir), root, pids);
-    writeFileSync(table, lines);
+    writeFileSync(table, writeRoot(planRoot([], rootDir), root, pids).table);
     const script = `exec 3>&2\ntable=$1 root=$2\n${rootScript(isolation.tools)}`;
     const [program = "", ...args] = [...isolation.unshare, "/bin/sh", "-c", script, "probe", table, root];
     await promisify(execFile)(program, args, { timeout: 5000 });

@@ -50,7 +50,7 @@ import {
   planPrivileges,
 } from "./privileges.ts";
 import { type ContainerRecord, readRecord, writeRecord } from "./records.ts";
-import { removeRoot } from "./root-plan.ts";
+import { removeRoot } from "./root-write.ts";
 import { HostSandboxes } from "./sandboxes.ts";
 import { scripts } from "./scripts.ts";
 import { unsupportedOfContainer, unsupportedOfSandbox } from "./unsupported.ts";
@@ -62,6 +62,7 @@ const checkInterval = 10_000;
 export class HostRuntime implements RuntimeService {
   readonly name = "host";
   readonly version = "1";
+  readonly checksMounts = true;
   readonly #options: HostRuntimeOptions;
   readonly #sandboxes: HostSandboxes;
   readonly #containers = new Map<string, HostContainer>();

@@ -17,11 +17,13 @@ import { etcResolvConf, type LaunchPlan, planLaunch } from "./launch-plan.ts";
 import type { Privileges } from "./privileges.ts";
 import { bootId } from "./processes.ts";
 import { writeRecord } from "./records.ts";
-import { planRoot, type RootView, writeRoot } from "./root-plan.ts";
+import { planRoot, type RootView } from "./root-plan.ts";
+import { writeRoot } from "./root-write.ts";
 import type { HostSandboxes } from "./sandboxes.ts";
 import {
   boundsName,
   cgroupName,
+  checkName,
   environmentName,
   hostnameName,
   mountsName,
@@ -174,11 +176,14 @@ class Launch {
     const root = join(directory, "root");
     if (isolation.type === "mounts") {
       const { readOnlyRootFilesystem: readOnlyRoot } = this.#config.security;
-      const files = this.#hasOwnView || readOnlyRoot ? "readOnly" : "writable";
-      const devices = this.#hasOwnView ? "harmless" : "all";
-      const rootView: RootView = { files, devices, readOnlyRoot };
-      const table = writeRoot(planRoot(this.#plan.mounts, rootDir, rootView), root, isolation.pids);
-      writeFileSync(join(directory, mountsName), table);
+      const rootView: RootView = {
+        files: this.#hasOwnView || readOnlyRoot ? "readOnly" : "writable",
+        devices: this.#hasOwnView ? "harmless" : "all",
+        readOnlyRoot,
+      };
+      const files = writeRoot(planRoot(this.#plan.mounts, rootDir, rootView), root, isolation.pids);
+      writeFileSync(join(directory, mountsName), files.table);
+      if (files.check !== "") writeFileSync(join(directory, checkName), files.check);
       if (readOnlyRoot) writeFileSync(join(directory, readOnlyName), "");
     } else makeFolderSync(root);
     const { logPath } = this.#config;

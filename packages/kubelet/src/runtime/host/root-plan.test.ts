@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { temporaryFolder } from "@dray/testing/folder";
+import { Exchange, withoutExchange } from "../../testing/exchange.ts";
 import { detectIsolation } from "./detect-isolation.ts";
-import { writeRoot } from "./root-plan.ts";
+import { planRoot } from "./root-plan.ts";
+import { writeRoot } from "./root-write.ts";
 
 test("an entry of the machine that has gone since the plan was made is left out, a volume is not", async (t) => {
   const folder = temporaryFolder(t);
@@ -28,7 +30,7 @@ test("an entry of the machine that has gone since the plan was made is left out,
       mounts,
     };
     const table = join(folder, "table");
-    writeFileSync(table, writeRoot(plan, root, false));
+    writeFileSync(table, writeRoot(plan, root, false).table);
     const [program = "", ...args] = isolation.unshare;
     const script = '"$1" -a -T "$2" && ls "$3/last"';
     return spawnSync(program, [...args, "/bin/sh", "-c", script, "sh", isolation.tools.mount, table, root], {
@@ -39,4 +41,51 @@ test("an entry of the machine that has gone since the plan was made is left out,
   const volume = mountAll(gone, "/volume");
   assert.notEqual(volume.status, 0);
   assert.match(volume.stderr, /gone does not exist/);
+});
+
+const skip = withoutExchange ?? false;
+
+test("a mount point in a volume is made nowhere else while the volume's folders are exchanged", {
+  skip,
+}, async (t) => {
+  const [node, outside] = [temporaryFolder(t), temporaryFolder(t)];
+  const [volume, other] = [join(node, "volume"), join(node, "other")];
+  for (const path of [join(volume, "inside"), other]) mkdirSync(path, { recursive: true });
+  symlinkSync(outside, join(volume, "evil"));
+  const mount = (hostPath: string, containerPath: string) => ({ hostPath, containerPath, readOnly: false });
+  const exchange = new Exchange(join(volume, "inside"), join(volume, "evil"));
+  try {
+    for (let tries = 0; tries < 300; tries++) {
+      try {
+        planRoot([mount(volume, "/of-race"), mount(other, `/of-race/inside/${tries}/made`)], node);
+      } catch (error) {
+        assert.match(String(error), /ENOTDIR|EEXIST|a directory is there|is a file/);
+      }
+      await new Promise(setImmediate);
+    }
+  } finally {
+    await exchange.stop();
+  }
+  assert.deepEqual(readdirSync(outside), []);
+  assert.ok(readdirSync(join(volume, "inside")).length + readdirSync(join(volume, "evil")).length > 0);
+});
+
+test("a container does not start on something else than what was planned to be mounted", async (t) => {
+  const folder = temporaryFolder(t);
+  const { isolation, reason } = await detectIsolation(folder, folder, false);
+  if (isolation.type === "plain") return t.skip(`no mount name spaces: ${reason}`);
+  const [planned, other] = [join(folder, "planned"), join(folder, "other")];
+  for (const path of [planned, other]) mkdirSync(path);
+  const mounts = [{ hostPath: planned, containerPath: "/of-check", readOnly: false }];
+  const root = join(folder, "root");
+  const { table, check } = writeRoot(planRoot(mounts, folder), root, false);
+  const [program = "", ...args] = isolation.unshare;
+  const run = (text: string) => {
+    writeFileSync(join(folder, "table"), text);
+    const script = `"$1" -a -T "$2" && ${check}`;
+    const words = ["-c", script, "sh", isolation.tools.mount, join(folder, "table")];
+    return spawnSync(program, [...args, "/bin/sh", ...words], { encoding: "utf8" });
+  };
+  assert.equal(run(table).status, 0, run(table).stderr);
+  assert.equal(run(table.replaceAll(`${planned} `, `${other} `)).status, 1);
 });

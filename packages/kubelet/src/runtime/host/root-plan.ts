@@ -1,21 +1,15 @@
 import {
-  chmodSync,
-  chownSync,
+  type BigIntStats,
   existsSync,
   lstatSync,
   mkdirSync,
-  readdirSync,
-  readFileSync,
   readlinkSync,
   realpathSync,
-  rmSync,
-  type Stats,
   statSync,
-  symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
-import { makeFolderSync } from "@dray/files";
+import { dirname, join, relative } from "node:path";
+import { identityOf, OpenEntry } from "../../base/open-entry.ts";
 import type { MountConfig } from "../config.ts";
 import { RuntimeError } from "../error.ts";
 
@@ -30,6 +24,10 @@ interface Place {
   readonly source: string;
   readonly readOnly: boolean;
   readonly file: boolean;
+  /** Folder that is mounted and has `source` in it; no pod can exchange it itself. */
+  readonly base: string;
+  /** Device and inode of `source`, as `stat -c %d:%i` prints them; undefined for the machine's own files. */
+  readonly identity?: string | undefined;
   children: Map<string, Place>;
 }
 
@@ -57,6 +55,8 @@ export interface RootPlan {
     readonly source: string;
     readonly target: string;
     readonly readOnly: boolean;
+    /** Device and inode that have to be mounted, as in `Place`; undefined for the machine's own files. */
+    readonly identity?: string | undefined;
   }[];
 }
 
@@ -81,7 +81,12 @@ export function planRoot(
   view: RootView = wholeMachine,
 ): RootPlan {
   const root = directory();
-  root.children = hostEntries("/", new Map(), view.files === "readOnly");
+  root.children = hostEntries({
+    ...directory(),
+    source: "/",
+    base: "/",
+    readOnly: view.files === "readOnly",
+  });
   const proc = bind("/proc", false);
   root.children.set("proc", proc);
   if (view.devices === "harmless") {
@@ -106,7 +111,7 @@ type MutablePlan = { -readonly [K in keyof RootPlan]: RootPlan[K][number][] };
 
 function bind(source: string, readOnly: boolean): Place {
   const file = !statSync(source).isDirectory();
-  return { kind: "bind", source, readOnly, file, children: new Map() };
+  return { kind: "bind", source, readOnly, file, base: "/", children: new Map() };
 }
 
 /** /dev of a container without the machine's devices. */
@@ -123,92 +128,6 @@ function harmless(): Place {
   return place;
 }
 
-/**
- * Makes the skeleton of a plan below `directory`, and the table from which `mount -a` mounts the rest. With
- * `ownProc` /proc shows the processes of the pid name space in which it is mounted.
- */
-export function writeRoot(plan: RootPlan, directory: string, ownProc: boolean): string {
-  makeFolderSync(directory);
-  for (const path of plan.directories) makeFolderSync(join(directory, path));
-  if (process.getuid?.() === 0)
-    for (const [path, source] of plan.copies) {
-      const { mode, uid, gid } = statSync(source);
-      chownSync(join(directory, path), uid, gid);
-      chmodSync(join(directory, path), mode & 0o7777);
-    }
-  for (const path of plan.files) writeFileSync(join(directory, path), "", { flag: "a" });
-  for (const [path, target] of plan.links) symlinkSync(target, join(directory, path));
-  const lines = [`${field(directory)} ${field(directory)} none bind 0 0`];
-  const table = plan.mounts.some(({ readOnly }) => readOnly) ? mountTable() : [];
-  for (const { source, target, readOnly } of plan.mounts) {
-    if (ownProc && source === "/proc" && target === "/proc") {
-      lines.push(`proc ${field(join(directory, target))} proc defaults 0 0`);
-      continue;
-    }
-    const options = readOnly ? ["rbind", "ro", ...kept(source, table)] : ["rbind"];
-    // An entry of the machine's own folders may be removed meanwhile, as in /run.
-    if (source === target) options.push("nofail");
-    lines.push(`${field(source)} ${field(join(directory, target))} none ${options.join()} 0 0`);
-    if (readOnly) for (const line of readOnlyBelow(source, join(directory, target), table)) lines.push(line);
-  }
-  return `${lines.join("\n")}\n`;
-}
-
-/** Mounts below a read-only mount stay writable by themselves (mount(8), "ro"). */
-function readOnlyBelow(source: string, target: string, table: readonly MountPoint[]): string[] {
-  const path = realpathSync(source);
-  const prefix = path === "/" ? "/" : `${field(path)}/`;
-  return table
-    .filter(({ point, type }) => point.startsWith(prefix) && !foreign.test(type))
-    .map(({ point, options }) => {
-      // Mounts below it have lines of their own; in a user name space they cannot be left out.
-      const how = process.getuid?.() === 0 ? "bind" : "rbind";
-      const flags = [how, "ro", ...options.filter((option) => locked.includes(option)), "nofail"];
-      return `${point} ${field(target)}/${point.slice(prefix.length)} none ${flags.join()} 0 0`;
-    });
-}
-
-/** File systems that only their owner may read, or that reading would mount. */
-const foreign = /^(?:fuse.*|autofs)$/;
-
-/** A mount point with its options. */
-interface MountPoint {
-  readonly type: string;
-  readonly point: string;
-  readonly options: readonly string[];
-}
-
-function mountTable(): MountPoint[] {
-  return readFileSync("/proc/self/mountinfo", "utf8")
-    .split("\n")
-    .slice(0, -1)
-    .map((line) => {
-      const [before = "", after = ""] = line.split(" - ");
-      const [, , , , point = "", options = ""] = before.split(" ");
-      return { point, options: options.split(","), type: after.split(" ")[0] ?? "" };
-    });
-}
-
-/** Options that a user name space must keep. */
-const locked = ["nosuid", "nodev", "noexec", "noatime", "nodiratime"];
-
-/** Options that a user name space must keep in a read-only mount, or the kernel refuses. */
-function kept(source: string, table: readonly MountPoint[]): string[] {
-  const path = field(realpathSync(source));
-  const enclosing = table
-    .filter(({ point }) => path === point || path.startsWith(point === "/" ? "/" : `${point}/`))
-    .reduce<MountPoint | undefined>(
-      (best, one) => (best === undefined || one.point.length >= best.point.length ? one : best),
-      undefined,
-    );
-  return (enclosing?.options ?? []).filter((option) => locked.includes(option));
-}
-
-/** Octal escapes of fstab(5). */
-function field(path: string): string {
-  return path.replace(/[\s\\#]/g, (c) => `\\${c.charCodeAt(0).toString(8).padStart(3, "0")}`);
-}
-
 function names(path: string): string[] {
   return path.split("/").filter((part) => part !== "" && part !== ".");
 }
@@ -220,11 +139,13 @@ interface NodeTree {
 }
 
 function directory(): Place {
-  return { kind: "directory", source: "", readOnly: false, file: false, children: new Map() };
+  return { kind: "directory", source: "", readOnly: false, file: false, base: "/", children: new Map() };
 }
 
 function place(tree: NodeTree, mount: MountConfig): void {
-  const file = !lstatFollowing(mount.hostPath, mount).isDirectory();
+  const stat = lstatFollowing(mount.hostPath, mount);
+  const file = !stat.isDirectory();
+  const identity = mount.identity ?? identityOf(stat);
   let path = names(mount.containerPath);
   // The first walk only reads; if it finds a mount point missing, the next one expands the way to it.
   let expanding = false;
@@ -244,6 +165,8 @@ function place(tree: NodeTree, mount: MountConfig): void {
         source: mount.hostPath,
         readOnly: mount.readOnly,
         file,
+        base: mount.hostPath,
+        identity,
         children: new Map(),
       });
       return;
@@ -291,19 +214,40 @@ function walk(
 function child(parent: Place, name: string, file: boolean, ownRoot: string): Place | undefined {
   const known = parent.children.get(name);
   if (known !== undefined || parent.kind === "directory") return known;
-  const source = join(parent.source, name);
-  let stat = lstatSync(source, { throwIfNoEntry: false });
-  if (stat === undefined) {
-    if (!isOwn(parent.source, ownRoot)) return undefined;
-    if (file) writeFileSync(source, "");
-    else mkdirSync(source);
-    stat = lstatSync(source);
+  const folder = openPlace(parent);
+  let entry: OpenEntry | string | undefined;
+  try {
+    entry = folder.look(name);
+    if (entry === undefined && !isOwn(parent.source, ownRoot)) return undefined;
+    if (entry === undefined) {
+      if (file) writeFileSync(folder.pathOf(name), "", { flag: "wx" });
+      else mkdirSync(folder.pathOf(name));
+      entry = folder.look(name);
+    }
+    if (entry === undefined) return undefined;
+    const found = placeOf(parent, name, entry, "inside");
+    parent.children.set(name, found);
+    return found;
+  } finally {
+    folder.close();
+    if (entry instanceof OpenEntry) entry.close();
   }
-  const found: Place = stat.isSymbolicLink()
-    ? { kind: "link", source: readlinkSync(source), readOnly: false, file: true, children: new Map() }
-    : { kind: "inside", source, readOnly: false, file: !stat.isDirectory(), children: new Map() };
-  parent.children.set(name, found);
-  return found;
+}
+
+/** Opens a folder of the host; containers may exchange parts of its path below `base`. */
+function openPlace({ base, source }: Place): OpenEntry {
+  return OpenEntry.below(realpathSync(base), join(realpathSync(base), relative(base, source)));
+}
+
+function placeOf(parent: Place, name: string, entry: OpenEntry | string, kind: "bind" | "inside"): Place {
+  const { base, readOnly } = parent;
+  const children = new Map<string, Place>();
+  if (typeof entry === "string")
+    return { kind: "link", source: entry, readOnly: false, file: true, base, children };
+  const identity = parent.identity === undefined ? undefined : entry.identity;
+  const file = !entry.stat.isDirectory();
+  const how = kind === "bind" && readOnly;
+  return { kind, source: join(parent.source, name), readOnly: how, file, base, identity, children };
 }
 
 function isOwn(source: string, ownRoot: string): boolean {
@@ -314,32 +258,27 @@ function isOwn(source: string, ownRoot: string): boolean {
 function expand(here: Place, path: string): void {
   if (here.source === "/proc" || here.source.startsWith("/proc/"))
     throw problem(path, "nothing can be added to /proc");
-  here.children = hostEntries(here.source, here.children, here.readOnly);
+  here.children = hostEntries(here);
   here.kind = "directory";
 }
 
-function hostEntries(
-  source: string,
-  known: ReadonlyMap<string, Place>,
-  readOnly: boolean,
-): Map<string, Place> {
-  const entries = new Map(known);
-  for (const entry of readdirSync(source, { withFileTypes: true })) {
-    const there = known.get(entry.name);
-    if (there !== undefined && there.kind !== "inside") continue;
-    const path = join(source, entry.name);
-    entries.set(
-      entry.name,
-      entry.isSymbolicLink()
-        ? { kind: "link", source: readlinkSync(path), readOnly: false, file: true, children: new Map() }
-        : {
-            kind: "bind",
-            source: path,
-            readOnly,
-            file: !entry.isDirectory(),
-            children: there?.children ?? new Map(),
-          },
-    );
+/** Entries of a folder of the host, each to be mounted, beside the known ones. */
+function hostEntries(here: Place): Map<string, Place> {
+  const entries = new Map(here.children);
+  const folder = openPlace(here);
+  try {
+    for (const name of folder.names()) {
+      const there = here.children.get(name);
+      if (there !== undefined && there.kind !== "inside") continue;
+      const entry = folder.look(name);
+      if (entry === undefined) continue;
+      const found = placeOf(here, name, entry, "bind");
+      if (found.kind === "bind") found.children = there?.children ?? new Map();
+      entries.set(name, found);
+      if (entry instanceof OpenEntry) entry.close();
+    }
+  } finally {
+    folder.close();
   }
   return entries;
 }
@@ -351,13 +290,14 @@ function emit(here: Place, path: string, inSkeleton: boolean, plan: MutablePlan)
   }
   if (inSkeleton) (here.file ? plan.files : plan.directories).push(path);
   if (here.kind === "directory" && here.source !== "") plan.copies.push([path, here.source]);
-  if (here.kind === "bind") plan.mounts.push({ source: here.source, target: path, readOnly: here.readOnly });
+  const { source, readOnly, identity } = here;
+  if (here.kind === "bind") plan.mounts.push({ source, target: path, readOnly, identity });
   for (const [name, next] of here.children) emit(next, join(path, name), here.kind === "directory", plan);
 }
 
-function lstatFollowing(path: string, mount: MountConfig): Stats {
+function lstatFollowing(path: string, mount: MountConfig): BigIntStats {
   for (let current = path, links = 0; links < 40; links++) {
-    const stat = lstatSync(current, { throwIfNoEntry: false });
+    const stat = lstatSync(current, { bigint: true, throwIfNoEntry: false });
     if (stat === undefined)
       throw new RuntimeError(
         "RunContainerError",
@@ -368,20 +308,4 @@ function lstatFollowing(path: string, mount: MountConfig): Stats {
     current = target.startsWith("/") ? target : join(dirname(current), target);
   }
   throw new RuntimeError("RunContainerError", `${path}: too many symbolic links`);
-}
-
-/**
- * Removes a directory in which roots were made. Its mounts are never visible outside their name spaces; if
- * one is all the same, nothing is removed, since the files below it would be the host's.
- */
-export function removeRoot(directory: string): void {
-  const mounts = readFileSync("/proc/self/mountinfo", "utf8").split("\n");
-  const path = field(directory);
-  const mounted = mounts.find((line) => {
-    const point = line.split(" ")[4];
-    return point === path || point?.startsWith(`${path}/`);
-  });
-  if (mounted !== undefined)
-    throw new Error(`${directory} is not removed because something is mounted in it: ${mounted}`);
-  rmSync(directory, { recursive: true, force: true });
 }

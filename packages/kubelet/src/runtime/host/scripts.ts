@@ -17,7 +17,9 @@ export const privilegesName = "privileges";
 /** Mounts in the directory of a container with a mount name space (fstab(5)). */
 export const mountsName = "mounts";
 /** Exists in the directory of a container with a read-only root. */
-export const readOnlyName = "mounts-ro";
+export const readOnlyName = `${mountsName}-ro`;
+/** Shell command in the directory of a container that checks its mounts, if pods could exchange some. */
+export const checkName = `${mountsName}-check`;
 /** Folders of the cgroups in the directory of a container with bounds, one in each line. */
 export const boundsName = "bounds";
 /** `oom_score_adj` in the directory of a container. */
@@ -175,6 +177,10 @@ exec "$@"
 export function rootScript({ mount, umount, pivotRoot }: MountTools): string {
   return `
 ${mount} -a -T "$table" 2>&3 >&3 || exit 125
+if [ -e "$table-check" ] && ! . "$table-check" 2>&3; then
+  echo "a file or folder that is mounted was exchanged meanwhile" >&3
+  exit 125
+fi
 [ ! -e "$table-ro" ] || ${mount} -o remount,bind,ro "$root" 2>&3 || exit 125
 cd "$root" 2>&3 || exit 125
 ${pivotRoot} . . 2>&3 || exit 125

@@ -12,6 +12,7 @@ import { ContractPod, collect, containerIdentity, textOf } from "./pod.ts";
 import { resourceRules } from "./resource-rules.ts";
 import type { Rule } from "./rule.ts";
 import { sandboxRules } from "./sandbox-rules.ts";
+import { subPathRules } from "./sub-path-rules.ts";
 import type { ContractMachine, ContractOptions, Lacking } from "./types.ts";
 
 /** Contract of all runtimes of the agent. */
@@ -89,6 +90,7 @@ function rules(rule: Rule, cannot: Lacking): void {
   containerRules(rule);
   programRules(rule);
   fileRules(rule, cannot);
+  subPathRules(rule, cannot);
   resourceRules(rule);
   logRules(rule);
   execRules(rule, cannot);
