@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { chmodSync, chownSync, existsSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { makeFolderSync } from "@dray/files";
 import { formatResolvConf } from "../../dns/resolv-conf.ts";
 import type { ContainerConfig } from "../config.ts";
@@ -14,6 +14,7 @@ import { programEnvironment, toolEnvironment } from "./environment.ts";
 import type { ImageTable } from "./images.ts";
 import type { Isolation } from "./isolation.ts";
 import { etcResolvConf, type LaunchPlan, planLaunch } from "./launch-plan.ts";
+import { makeLog } from "./logs.ts";
 import type { Privileges } from "./privileges.ts";
 import { bootId } from "./processes.ts";
 import { writeRecord } from "./records.ts";
@@ -187,8 +188,7 @@ class Launch {
       if (readOnlyRoot) writeFileSync(join(directory, readOnlyName), "");
     } else makeFolderSync(root);
     const { logPath } = this.#config;
-    makeFolderSync(dirname(logPath));
-    writeFileSync(logPath, "", { flag: "a" });
+    makeLog(logPath);
     // The user may reopen /dev/stdout, and make folders beside those of the machine.
     for (const path of [logPath, root]) this.#giveToUser(path);
   }

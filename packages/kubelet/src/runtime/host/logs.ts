@@ -10,8 +10,11 @@ import {
   statSync,
   truncateSync,
   watch,
+  writeFileSync,
 } from "node:fs";
+import { dirname } from "node:path";
 import type { Clock } from "@dray/client";
+import { makeFolderSync } from "@dray/files";
 import { openFile } from "../../base/open-file.ts";
 import type { LogLine } from "../service.ts";
 import { note } from "./note.ts";
@@ -20,6 +23,17 @@ import { note } from "./note.ts";
 interface Growth {
   readonly at: number;
   readonly size: number;
+}
+
+/**
+ * Makes the log of a container, and its folder. Leaves one that exists. Others cannot read it: programs that
+ * collect logs are root.
+ *
+ * Upstream: containerd, internal/cri/io, NewCRILogger; pkg/kubelet/kuberuntime, generateContainerConfig.
+ */
+export function makeLog(path: string): void {
+  makeFolderSync(dirname(path), 0o755);
+  writeFileSync(path, "", { flag: "a", mode: 0o640 });
 }
 
 const timesName = (logPath: string): string => `${logPath}.times`;

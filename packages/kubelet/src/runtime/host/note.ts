@@ -6,7 +6,7 @@ import { closeSync, openSync, writeSync } from "node:fs";
  */
 export function note(path: string, text: string, flag: "w" | number = "w"): boolean {
   try {
-    const file = openSync(path, flag, 0o644);
+    const file = openSync(path, flag, 0o640);
     try {
       if (text !== "") writeSync(file, text);
     } finally {

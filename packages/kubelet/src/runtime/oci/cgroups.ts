@@ -16,10 +16,15 @@ export class CgroupTree {
   readonly version: 1 | 2;
   /** Folder of each controller; for v2 the same for all. */
   readonly #mounts: ReadonlyMap<string, string>;
+  /** Folders of all hierarchies in which containers have cgroups. */
+  readonly #hierarchies: ReadonlySet<string>;
 
-  private constructor(version: 1 | 2, mounts: ReadonlyMap<string, string>) {
+  private constructor(version: 1 | 2, mounts: ReadonlyMap<string, string>, unified: string | undefined) {
     this.version = version;
     this.#mounts = mounts;
+    // On a hybrid machine runc makes a cgroup of each container in the unified hierarchy, too, with the
+    // parents that it lacks there (opencontainers/runc, libcontainer/cgroups/utils.go, IsCgroup2HybridMode).
+    this.#hierarchies = new Set([...mounts.values(), ...(unified === undefined ? [] : [unified])]);
   }
 
   /** Throws if no cgroups are mounted. `mountinfo` is the text of /proc/self/mountinfo. */
@@ -35,7 +40,7 @@ export class CgroupTree {
         for (const controller of options.split(",")) if (!v1.has(controller)) v1.set(controller, point);
     }
     // On a hybrid machine the unified hierarchy has no controllers.
-    if (v1.has("memory") || v1.has("pids") || v1.has("cpu")) return new CgroupTree(1, v1);
+    if (v1.has("memory") || v1.has("pids") || v1.has("cpu")) return new CgroupTree(1, v1, v2);
     if (v2 === undefined)
       throw new Error(
         "no cgroup file system is mounted: containers need cgroup v2 (or v1) at /sys/fs/cgroup",
@@ -44,6 +49,7 @@ export class CgroupTree {
     return new CgroupTree(
       2,
       new Map(["cpu", "cpuacct", "cpuset", "memory", "pids"].map((name) => [name, mount])),
+      mount,
     );
   }
 
@@ -146,19 +152,19 @@ export class CgroupTree {
 
   /** Removes a cgroup and its descendants without processes. Ignores a missing one. */
   remove(path: string): void {
-    for (const mount of new Set(this.#mounts.values())) removeFolders(join(mount, path));
+    for (const mount of this.#hierarchies) removeFolders(join(mount, path));
   }
 
   /** Removes descendants of `path` without processes, except for `kept`. */
   keep(path: string, kept: ReadonlySet<string>): void {
-    for (const mount of new Set(this.#mounts.values()))
+    for (const mount of this.#hierarchies)
       for (const name of folders(join(mount, path)))
         if (!kept.has(`${path}/${name}`)) removeFolders(join(mount, path, name));
   }
 
   /** Removes a cgroup without children. */
   removeEmpty(path: string): void {
-    for (const mount of new Set(this.#mounts.values())) removeFolder(join(mount, path));
+    for (const mount of this.#hierarchies) removeFolder(join(mount, path));
   }
 
   /** Undefined if the cgroup is gone. */

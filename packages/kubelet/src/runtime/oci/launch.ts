@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { makeFolderSync } from "@dray/files";
+import { join } from "node:path";
 import { RuntimeError } from "../error.ts";
 import { makeInput } from "../host/attach.ts";
 import { toolEnvironment } from "../host/environment.ts";
+import { makeLog } from "../host/logs.ts";
 import { bootId } from "../host/processes.ts";
 import { writeRecord } from "../host/records.ts";
 import { terminalName } from "../host/scripts.ts";
@@ -31,8 +31,7 @@ export async function launchContainer(
   if (container.launched)
     throw new RuntimeError("RunContainerError", `container "${config.name}" has been started before`);
   await moveInterfaces(container, started);
-  makeFolderSync(dirname(config.logPath));
-  writeFileSync(config.logPath, "", { flag: "a" });
+  makeLog(config.logPath);
   const logSize = statSync(config.logPath).size;
   const words = runc.words(directory);
   if (config.stdin || config.tty) await makeInput(directory, undefined);

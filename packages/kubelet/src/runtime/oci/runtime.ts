@@ -44,6 +44,11 @@ import { killContainer, type StopTools, stopContainer } from "./stop.ts";
 /** Interval in milliseconds at which adopted containers are checked, in case their end went unnoticed. */
 const checkInterval = 10_000;
 
+/** Parent of all cgroups of the runtime with this folder, below the root of every hierarchy. */
+export function cgroupOf(directory: string): string {
+  return `/dray/${createHash("sha256").update(directory).digest("hex").slice(0, 12)}`;
+}
+
 /**
  * Runs containers with runc: all name spaces, root file systems of images, a network for each pod. Each
  * container has a shell around it that writes its output and exit code to files, so that nothing is lost
@@ -107,7 +112,7 @@ export class OciRuntime implements RuntimeService {
       writeRecord(join(directory, name), source);
     recordOciNode(directory, { nodeName, networkDirectory, imagesDirectory: images.directory });
     const network = await PodNetwork.open({ directory: networkDirectory, nodeName });
-    const cgroup = `/dray/${createHash("sha256").update(directory).digest("hex").slice(0, 12)}`;
+    const cgroup = cgroupOf(directory);
     const sandboxes = new OciSandboxes({ directory, nodeAddress, cgroup, cgroups, network, clock });
     const machine = machineFacts(cgroups, seccomp);
     this.#started = { version, recursiveReadOnly, cgroup, cgroups, network, sandboxes, machine };

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
+import { temporaryFolder } from "@dray/testing/folder";
 import type { ContainerConfig, SandboxConfig, SecurityConfig } from "../config.ts";
 import { capabilitiesOf, containerCapabilities } from "./capabilities.ts";
 import { CgroupTree, oomKills } from "./cgroups.ts";
@@ -301,6 +304,28 @@ test("users are found in the image, or refused by their name", () => {
   assert.throws(() => of({}, "nobody"), /no user "nobody"/);
   assert.throws(() => of({}, "web:none"), /no group "none"/);
   assert.throws(() => of({}, "4294967295"), /no user "4294967295"/);
+});
+
+test("cgroups are removed in all hierarchies, on a hybrid machine in the unified one too", (context) => {
+  const folder = temporaryFolder(context);
+  const mounts = [
+    ["memory", "cgroup", "rw,memory"],
+    ["systemd", "cgroup", "rw,name=systemd"],
+    ["unified", "cgroup2", "rw"],
+  ].map(([name, type, options]) => `1 2 0:3 / ${folder}/${name} rw - ${type} ${type} ${options}`);
+  const tree = CgroupTree.find(mounts.join("\n"));
+  const make = (path: string): void => {
+    for (const name of ["memory", "systemd", "unified"])
+      mkdirSync(join(folder, name, path), { recursive: true });
+  };
+  const left = (): string[] =>
+    (readdirSync(folder, { recursive: true }) as string[]).filter((path) => path.includes("/"));
+  for (const path of ["dray/n/pod1/c", "dray/n/pod2"]) make(path);
+  tree.keep("/dray/n", new Set(["/dray/n/pod2"]));
+  assert.equal(left().filter((path) => path.includes("pod")).length, 3);
+  tree.remove("/dray/n");
+  tree.removeEmpty("/dray");
+  assert.deepEqual(left(), []);
 });
 
 test("cgroups are found where they are mounted", () => {

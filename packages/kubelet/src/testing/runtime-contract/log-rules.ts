@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { statSync } from "node:fs";
+import { dirname } from "node:path";
 import type { LogLine } from "../../runtime/service.ts";
 import { collect, never, textOf, untilPrinted } from "./pod.ts";
 import type { Rule } from "./rule.ts";
@@ -25,6 +27,14 @@ export function logRules(rule: Rule): void {
       [`${"x".repeat(100_000)}\n`],
     );
     for (const { at } of lines) assert.ok(at >= before - 1000 && at <= Date.now() + 1000, String(at));
+  });
+
+  rule("a log can be read by its owner and group only, its folder by all", async (pod) => {
+    await pod.run();
+    const { id, logPath } = await pod.start("echo one");
+    await pod.exited(id);
+    assert.equal(statSync(logPath).mode & 0o777, 0o640);
+    assert.equal(statSync(dirname(logPath)).mode & 0o777, 0o755);
   });
 
   rule("a log is followed until the container ends, or the reader gives up", async (pod) => {

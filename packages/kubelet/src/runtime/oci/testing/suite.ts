@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { PassThrough, type Readable } from "node:stream";
 import { after, before } from "node:test";
 import { eventuallyPasses } from "@dray/testing/eventually";
 import type { ContainerConfig, SandboxConfig } from "../../config.ts";
 import type { ClientStreams, Container } from "../../service.ts";
-import type { OciRuntime } from "../runtime.ts";
+import { cgroupOf, type OciRuntime } from "../runtime.ts";
 import { lackOfContainers, type TestRuntimes, testRuntimes } from "./runtime.ts";
 
 const missing = await lackOfContainers();
@@ -33,7 +34,13 @@ export function startRuntime(): void {
     const { folder } = suite.runtimes;
     await suite.runtimes.close();
     // Nothing is left on the machine.
-    assert.ok(!readFileSync("/proc/mounts", "utf8").includes(folder));
+    const mounts = readFileSync("/proc/mounts", "utf8");
+    assert.ok(!mounts.includes(folder));
+    const cgroups = mounts.split("\n").filter((line) => /^\S+ \S+ cgroup2? /.test(line));
+    for (const line of cgroups) {
+      const place = join(line.split(" ")[1] ?? "", cgroupOf(join(folder, "node")));
+      assert.ok(!existsSync(place), `${place} is left`);
+    }
     const commands = execFileSync("ps", ["-eo", "pid,ppid,stat,args"], { encoding: "utf8" }).split("\n");
     assert.deepEqual(
       commands.filter((line) => line.includes(folder)),
