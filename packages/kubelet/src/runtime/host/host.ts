@@ -1,9 +1,9 @@
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
-import type { ContainerEdits } from "@dray/cdi";
 import { makeFolderSync } from "@dray/files";
 import type { MachineServices } from "../../services/machine-services.ts";
+import { cdiEdits } from "../cdi-edits.ts";
 import type { ContainerConfig, ResourceConfig, SandboxConfig } from "../config.ts";
 import { checkRuntimeHandler, RuntimeError } from "../error.ts";
 import type {
@@ -231,7 +231,7 @@ export class HostRuntime implements RuntimeService {
   async createContainer(sandboxId: string, config: ContainerConfig): Promise<Made> {
     if (this.#sandboxes.get(sandboxId) === undefined)
       throw new RuntimeError("CreateContainerError", `no sandbox ${sandboxId}`);
-    const edits = await this.#cdi(config.cdiDevices);
+    const edits = await cdiEdits(this.#options, config.cdiDevices);
     const { clock, newId } = this.#options;
     const id = newId();
     const container = this.#hold({ id, sandboxId, config, edits, createdAt: clock.now() });
@@ -278,19 +278,6 @@ export class HostRuntime implements RuntimeService {
       cgroups: this.#cgroups,
       privileges: (config, devices) => this.#privileges(sandboxId, config, devices),
     });
-  }
-
-  async #cdi(names: readonly string[]): Promise<ContainerEdits> {
-    if (names.length === 0) return {};
-    try {
-      return await this.#options.cdi.resolve(names);
-    } catch (error) {
-      throw new RuntimeError(
-        "CreateContainerError",
-        `failed to inject CDI devices: ${(error as Error).message}`,
-        { cause: error },
-      );
-    }
   }
 
   async stopContainer(id: string, graceMilliseconds: number): Promise<void> {

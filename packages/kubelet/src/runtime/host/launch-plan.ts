@@ -34,8 +34,6 @@ export interface LaunchInput {
   readonly devicesHidden: boolean;
   /** Folder of the container in the runtime's. */
   readonly directory: string;
-  /** Maps a path that the node's pods name to one of this machine. */
-  hostPath(path: string): string;
   /** Reports whether the machine has a path. */
   exists(path: string): boolean;
 }
@@ -124,14 +122,14 @@ function needsFolder(path: string, mounts: readonly MountConfig[], input: Launch
 
 /** Mounts of the runtime, the pod and CDI, each of which replaces earlier ones at its path. */
 function containerMounts(input: LaunchInput): MountConfig[] {
-  const { config, edits, hostPath, ownMounts, devices, devicesHidden } = input;
+  const { config, edits, ownMounts, devices, devicesHidden } = input;
   // If devices of the machine are visible, only those with another path in the container are mounted.
   const nodes = devices
     .filter(({ exists }) => exists || !devicesHidden)
     .filter(({ hostPath, containerPath }) => devicesHidden || hostPath !== containerPath)
     .map(({ hostPath, containerPath }) => ({ hostPath, containerPath, readOnly: false }));
   const bound = (edits.mounts ?? []).map((mount) => ({
-    hostPath: hostPath(mount.hostPath),
+    hostPath: mount.hostPath,
     containerPath: mount.containerPath,
     readOnly: mount.options?.includes("ro") ?? false,
   }));

@@ -50,8 +50,6 @@ export interface LaunchContext {
   readonly bounds: Bounds;
   readonly cgroups: Cgroups | undefined;
   privileges(config: ContainerConfig, devices: readonly ContainerDevice[]): Privileges;
-  /** The path on this machine of a path that the node's pods name. */
-  hostPath(path: string): string;
 }
 
 /** Writes the record of a container, from which the next agent adopts it. */
@@ -120,7 +118,6 @@ class Launch {
       resolvConf: sandbox?.config.dns && formatResolvConf(sandbox.config.dns),
       resolvConfPath: realPath(etcResolvConf) ?? etcResolvConf,
       directory,
-      hostPath: (path) => context.hostPath(path),
       exists: existsSync,
     });
     const { command, workingDirectory, env } = this.#plan;

@@ -1,8 +1,9 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { type ContainerEdits, hostDevice } from "@dray/cdi";
+import { hostDevice } from "@dray/cdi";
 import { makeFolderSync } from "@dray/files";
+import { cdiEdits } from "../cdi-edits.ts";
 import type { ContainerConfig, ImageMount, MountConfig } from "../config.ts";
 import { RuntimeError } from "../error.ts";
 import { writeRecord } from "../host/records.ts";
@@ -36,7 +37,7 @@ export async function makeBundle(
   const sandbox = started.sandboxes.get(sandboxId);
   if (sandbox === undefined || sandbox.stopped)
     throw new RuntimeError("CreateContainerError", `sandbox ${sandboxId} does not run`);
-  const edits = await resolveDevices(options, config.cdiDevices);
+  const edits = await cdiEdits(options, config.cdiDevices);
   const image = await options.images.resolve(config.imageRef || config.image);
   const id = options.newId();
   const directory = join(options.directory, "containers", id);
@@ -119,21 +120,4 @@ async function imageFolder(
     "CreateContainerError",
     `subPath ${JSON.stringify(subPath)} does not exist in the image ${JSON.stringify(name)}`,
   );
-}
-
-async function resolveDevices(options: OciRuntimeOptions, names: readonly string[]): Promise<ContainerEdits> {
-  if (names.length === 0) return {};
-  try {
-    const edits = await options.cdi.resolve(names);
-    const mounts = edits.mounts.map((mount) => ({ ...mount, hostPath: options.hostPath(mount.hostPath) }));
-    return { ...edits, mounts };
-  } catch (error) {
-    throw new RuntimeError(
-      "CreateContainerError",
-      `failed to inject CDI devices: ${(error as Error).message}`,
-      {
-        cause: error,
-      },
-    );
-  }
 }

@@ -113,7 +113,8 @@ test("mounts, devices and CDI edits are there", options, async (t) => {
     mounts: [{ hostPath: join(at, "file"), containerPath: "/lib/driver", options: ["ro", "bind"] }],
     deviceNodes: [{ path: "/dev/gpu0", hostPath: "/dev/full" }],
     additionalGids: [4711],
-    hooks: [{ hookName: "createRuntime", path: "/bin/sh", args: ["sh", "-c", `cat >${join(at, "state")}`] }],
+    // In the node's root, as NVIDIA's hook in the folder of its plugin.
+    hooks: [{ hookName: "createRuntime", path: "/of-node/hook", args: ["hook", join(at, "state")] }],
     netDevices: [{ hostInterfaceName: inner, name: "net7" }],
   };
   writeFileSync(
@@ -121,7 +122,11 @@ test("mounts, devices and CDI edits are there", options, async (t) => {
     JSON.stringify({ cdiVersion: "1.1.0", kind: "a.b/gpu", devices: [{ name: "0", containerEdits: edits }] }),
   );
   execFileSync("ip", ["addr", "add", "192.0.2.7/24", "dev", inner]);
-  const other = await suite.runtimes.open("cdi", cdiRegistry([specs]));
+  mkdirSync(join(at, "of-node"));
+  writeFileSync(join(at, "of-node/hook"), '#!/bin/sh\ncat >"$1"\n', { mode: 0o755 });
+  const other = await suite.runtimes.open("cdi", cdiRegistry([specs]), (path) =>
+    path.startsWith("/of-node/") ? join(at, path) : path,
+  );
   const { id: sandbox } = await other.runPodSandbox(suite.runtimes.sandbox());
   const config = suite.runtimes.container(
     "main",

@@ -28,7 +28,7 @@ export interface TestRuntimes {
   readonly folder: string;
   readonly images: OciImages;
   /** Starts a runtime; another one of the same name is the node's next agent. */
-  open(name?: string, cdi?: CdiRegistry): Promise<OciRuntime>;
+  open(name?: string, cdi?: CdiRegistry, hostPath?: (path: string) => string): Promise<OciRuntime>;
   sandbox(values?: Partial<SandboxConfig>): SandboxConfig;
   container(name: string, script: string, values?: Partial<ContainerConfig>): ContainerConfig;
   close(): Promise<void>;
@@ -49,7 +49,7 @@ export async function testRuntimes(): Promise<TestRuntimes> {
   return {
     folder,
     images,
-    async open(name = "node", cdi = cdiRegistry([])) {
+    async open(name = "node", cdi = cdiRegistry([]), hostPath = (path) => path) {
       await runtimes.get(name)?.close();
       const runtime = new OciRuntime({
         directory: join(folder, name),
@@ -58,7 +58,7 @@ export async function testRuntimes(): Promise<TestRuntimes> {
         nodeAddress: "127.0.0.1",
         images,
         cdi,
-        hostPath: (path) => path,
+        hostPath,
         clock: systemClock,
         newId: randomUUID,
         log: silentLog,
