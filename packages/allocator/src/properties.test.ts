@@ -127,7 +127,11 @@ test("an explanation counts every device once, and is plain data", () => {
         assert.ok(chosen <= request.suitable && request.seen - refused <= request.suitable);
         assert.ok(request.chosen.length <= request.wanted);
         // A pool may be invalid because two devices have the same name.
-        const named = request.refused.flatMap(({ check, devices }) => (check === "pool" ? [] : devices));
+        const published = question.slices.flatMap(({ spec: { driver, pool, devices = [] } }) =>
+          devices.map(({ name }) => `${driver}/${pool.name}/${name}`),
+        );
+        const isUnique = (id: string): boolean => published.indexOf(id) === published.lastIndexOf(id);
+        const named = request.refused.flatMap(({ devices }) => devices.filter(isUnique));
         assert.equal(new Set(named).size, named.length);
         assert.ok(named.every((device) => !request.chosen.includes(device)));
         for (const { count, devices } of request.refused) assert.equal(devices.length, Math.min(count, 5));

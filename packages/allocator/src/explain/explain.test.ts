@@ -50,7 +50,7 @@ test("explains every device by the first check that ruled it out", () => {
               {
                 check: "request-selector",
                 cause: big,
-                selector: { expression: big, values: { "gpu.example.com/big": false } },
+                selector: { of: "request", expression: big, values: { "gpu.example.com/big": false } },
                 count: 1,
                 devices: names("small"),
               },
@@ -194,4 +194,87 @@ test("explains that a solution cannot be expressed as an allocation", () => {
   assert.ok(result.type === "error");
   const { outcome, message } = allocator.explain(zoned, asked);
   assert.deepEqual({ outcome, message }, { outcome: "error", message: result.message });
+});
+
+test("an incomplete pool is the reason only for devices that the selectors choose", () => {
+  const nics = slice("nics", [{ name: "n0" }, { name: "n1" }]);
+  const other = {
+    ...nics,
+    spec: { ...nics.spec, driver: "nic.example.com", pool: { ...nics.spec.pool, resourceSliceCount: 2 } },
+  };
+  const half = slice("half", [{ name: "g" }]);
+  const own = { ...half, spec: { ...half.spec, pool: { ...half.spec.pool, resourceSliceCount: 2 } } };
+  const { refused } = allocatorWith(other, own).explain(node, [claim("c")]).claims[0]!.requests[0]!;
+  assert.deepEqual(
+    refused.map(({ check, devices }) => [check, devices]),
+    [
+      ["pool", ["gpu.example.com/half/g"]],
+      ["class-selector", ["nic.example.com/nics/n0", "nic.example.com/nics/n1"]],
+    ],
+  );
+});
+
+test("the figures of a capacity are those of its policy and of what others leave", () => {
+  const memory = (policy: object, value = "100"): Device =>
+    ({
+      name: "d",
+      allowMultipleAllocations: true,
+      capacity: { memory: { value, ...(policy && { requestPolicy: policy }) } },
+    }) as Device;
+  const figures = (device: Device, asked: string | undefined, taken?: string): unknown => {
+    const allocator = allocatorWith(slice("p", [device]));
+    if (taken !== undefined) {
+      const shareID = "00000000-0000-0000-0000-000000000001";
+      const consumedCapacity = { memory: taken };
+      const results = [
+        { request: "r", driver: "gpu.example.com", pool: "p", device: "d", shareID, consumedCapacity },
+      ];
+      update(allocator, stored(claim("other"), 1, { devices: { results } }));
+    }
+    const wanted = claim("c");
+    const [request] = wanted.spec.devices!.requests!;
+    const requests = asked === undefined ? {} : { capacity: { requests: { memory: asked } } };
+    const spec = { devices: { requests: [{ ...request!, exactly: { ...request!.exactly!, ...requests } }] } };
+    const [refused] = allocator.explain(node, [{ ...wanted, spec }]).claims[0]!.requests[0]!.refused;
+    return [refused?.cause, refused?.capacity?.fitting?.["memory"]];
+  };
+  const steps = { default: "10", validRange: { min: "10", max: "50", step: "10" } };
+  assert.deepEqual(figures(memory(steps), "60"), [
+    "capacity memory: 60 asked, 100 left; the request policy of the device accepts 10 to 50 in steps of 10",
+    "50",
+  ]);
+  // 70 are taken: the policy and the rest both limit the request.
+  assert.deepEqual(figures(memory(steps), "60", "70"), [
+    "capacity memory: 60 asked, 30 left; the request policy of the device accepts 10 to 50 in steps of 10",
+    "30",
+  ]);
+  assert.deepEqual(figures(memory(steps), "31", "65"), [
+    "capacity memory: 31 asked (which counts as 40), 35 left; the request policy of the device accepts 10 to 50 in steps of 10",
+    "30",
+  ]);
+  const values = { default: "20", validValues: ["20", "40", "80"] };
+  assert.deepEqual(figures(memory(values), "70", "30"), [
+    "capacity memory: 70 asked (which counts as 80), 70 left; the request policy of the device accepts only 20, 40, 80",
+    "40",
+  ]);
+  // Without a request and a policy it is the whole device.
+  assert.deepEqual(figures(memory({}), undefined, "70"), ["capacity memory: 100 asked, 30 left", "30"]);
+  assert.deepEqual(figures(memory({}), "200"), ["capacity memory: 200 asked, 100 left", "100"]);
+  assert.deepEqual(figures(memory(steps), "20", "95"), [
+    "capacity memory: 20 asked, 5 left; the request policy of the device accepts 10 to 50 in steps of 10",
+    undefined,
+  ]);
+});
+
+test("an error of a selector lists the attributes that the device has", () => {
+  const allocator = allocatorWith(slice("p", [{ name: "d", attributes: { model: { string: "x" } } }]));
+  const expression = 'device.attributes["gpu.example.com"].modle == "x"';
+  const refused = allocator.explain(node, [claim("c", 1, expression)]).claims[0]!.requests[0]!.refused;
+  assert.deepEqual(refused[0]!.selector, {
+    of: "request",
+    expression,
+    values: { "gpu.example.com/modle": null },
+    error: "no such key: modle",
+    available: { attributes: ["gpu.example.com/model"] },
+  });
 });

@@ -8,7 +8,7 @@ import type { Option, Problem } from "../search/problem.ts";
 import { Search, type Solution } from "../search/search.ts";
 import type { ExplainOptions, Explanation, RequestExplanation } from "./explanation.ts";
 import { RefusalGroups } from "./refusal-groups.ts";
-import { correctionNotes, limitRefusal, type Refusal, staticRefusal } from "./refusals.ts";
+import { correctionNotes, limitRefusal, type Refusal, selectorRefusal, staticRefusal } from "./refusals.ts";
 import { type OptionTrace, SearchTrace } from "./search-trace.ts";
 
 /** Maximum number of devices of a group, unless all are requested. */
@@ -127,7 +127,7 @@ function explainOption(
   const { alternative } = option;
   const groups = new RefusalGroups(allDevices ? Number.POSITIVE_INFINITY : maxDevices);
   if (limit !== undefined) groups.add(limit, undefined);
-  const unusable = addUnusableDevices(problem, groups);
+  const unusable = addUnusableDevices(problem, option, groups);
   const suitable: string[] = [];
   const allocating = new AllocatingState(problem);
   for (let position = 0; position < problem.devices.length; position++) {
@@ -154,16 +154,22 @@ function explainOption(
   };
 }
 
-/** Adds the devices of incomplete and invalid pools, and returns their number. */
-function addUnusableDevices(problem: Problem, groups: RefusalGroups): number {
+/**
+ * Adds the devices of incomplete and invalid pools, and returns their number. Those that the selectors rule
+ * out were never meant: their pool is not the reason.
+ */
+function addUnusableDevices(problem: Problem, option: Option, groups: RefusalGroups): number {
   let total = 0;
   for (const pool of problem.view.pools) {
     const state = pool.incomplete ? "is being updated" : `is invalid: ${pool.invalid}`;
     total += pool.unusableDevices.length;
     const counts = new Set(pool.unusableDevices.map(({ slice }) => slice.spec.pool.resourceSliceCount));
     const note = counts.size > 1 ? { note: correctionNotes.sliceCountsMustAgree } : {};
-    for (const { id } of pool.unusableDevices)
-      groups.add({ check: "pool", cause: `pool ${pool.driver}/${pool.name} ${state}`, ...note }, id);
+    const refusal = { check: "pool" as const, cause: `pool ${pool.driver}/${pool.name} ${state}`, ...note };
+    for (const record of pool.unusableDevices) {
+      const unmatched = selectorRefusal(option, record);
+      groups.add(unmatched === undefined || unmatched.check === "error" ? refusal : unmatched, record.id);
+    }
   }
   return total;
 }

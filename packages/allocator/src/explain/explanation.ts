@@ -51,11 +51,8 @@ export interface RefusalGroup {
    * At most five names `driver/pool/device`, or all with `allDevices`; empty if the whole request is refused.
    */
   readonly devices: readonly string[];
-  /** The selector that is false, and the attributes and capacities of the device that it reads. */
-  readonly selector?: {
-    readonly expression: string;
-    readonly values: Readonly<Record<string, unknown>>;
-  };
+  /** The selector that is false or fails, and the attributes and capacities of the device that it reads. */
+  readonly selector?: SelectorDetails;
   /** `other` is the conflicting value; both are absent if the device lacks the attribute. */
   readonly constraint?: {
     readonly kind: "matchAttribute" | "distinctAttribute";
@@ -71,12 +68,38 @@ export interface RefusalGroup {
     readonly asked: string;
     readonly left: string;
   };
-  readonly capacity?: { readonly key: string; readonly asked: string; readonly left?: string };
+  readonly capacity?: CapacityDetails;
   readonly taint?: DeviceTaint;
   /** `namespace/name` of the claim that has the device. */
   readonly holder?: string;
   /** A correction (`Corrections`) with which the check would pass. */
   readonly note?: string;
+}
+
+export interface SelectorDetails {
+  readonly of: "class" | "request";
+  readonly expression: string;
+  readonly values: Readonly<Record<string, unknown>>;
+  /** The error of its evaluation. */
+  readonly error?: string;
+  /**
+   * Only with an error: the attributes that devices of this kind have, `domain/name`, and their capacities,
+   * as far as the selector reads any.
+   */
+  readonly available?: { readonly attributes?: readonly string[]; readonly capacity?: readonly string[] };
+}
+
+export interface CapacityDetails {
+  readonly key: string;
+  readonly asked: string;
+  /** The amount that the request policy of the device rounds the request to, if it differs. */
+  readonly counted?: string;
+  /** The amount that other claims leave; absent if the device lacks the capacity. */
+  readonly left?: string;
+  /** The amounts that the request policy accepts: `10 to 50 in steps of 5`; absent if it accepts all. */
+  readonly policy?: string;
+  /** The largest requests with which the device would have enough; absent if no request is small enough. */
+  readonly fitting?: Readonly<Record<string, string>>;
 }
 
 export interface ExplainOptions {

@@ -27,10 +27,12 @@ export class RefusalGroups {
     if (group.devices.length < this.#maxDevices) group.devices.push(device);
   }
 
-  /** Returns the groups, those with the most devices first. */
+  /** Returns the groups, those with the most devices first; devices of other classes were never meant. */
   list(): RefusalGroup[] {
+    const isOther = ({ refusal }: { readonly refusal: Refusal }): number =>
+      Number(refusal.check === "class-selector");
     return [...this.#groups.values()]
-      .sort((a, b) => b.count - a.count)
+      .sort((a, b) => isOther(a) - isOther(b) || b.count - a.count)
       .map(({ refusal, count, devices }) => ({ ...refusal, count, devices }));
   }
 }

@@ -5,14 +5,19 @@ import { type DeviceRecord, hasBindingConditions } from "../devices/device-recor
 import { isDeviceForNode } from "../devices/node-selection.ts";
 import type { Corrections } from "../features/policies.ts";
 import { publishedAttribute } from "../rules/constraints.ts";
-import { withDeviceNames } from "../rules/consumable-capacity.ts";
+import {
+  fittingRequests,
+  policyText,
+  quantityOfNano,
+  withDeviceNames,
+} from "../rules/consumable-capacity.ts";
 import { maxResults } from "../rules/prepared-claims.ts";
 import { fails, firstUnmatched, type ShapeSelector } from "../rules/selectors.ts";
 import { consumesCounters } from "../rules/shared-counters.ts";
 import { untolerated } from "../rules/taints.ts";
 import type { AllocatingState } from "../search/allocating-state.ts";
 import type { Option, Problem } from "../search/problem.ts";
-import type { RefusalGroup } from "./explanation.ts";
+import type { CapacityDetails, RefusalGroup, SelectorDetails } from "./explanation.ts";
 
 /** Why a device is refused: a group without its devices. */
 export type Refusal = Omit<RefusalGroup, "count" | "devices">;
@@ -88,22 +93,8 @@ function selectionRefusal(problem: Problem, option: Option, record: DeviceRecord
       cause: "the device has binding conditions, and DRADeviceBindingConditions is off",
     };
   }
-  const unmatched = firstUnmatched(option.alternative.lists, record);
-  if (unmatched !== undefined) {
-    const { list, index, verdict } = unmatched;
-    const selector = list.selectors[index]!;
-    const details = { expression: selector.expression, values: valuesRead(selector, record) };
-    if (verdict === fails) {
-      const cause = `${list.owner}: selector #${index}${selector.error(record.shape, record.id)}`;
-      return { check: "error", cause, selector: details };
-    }
-    const byClass = option.alternative.lists[0] === list;
-    return {
-      check: byClass ? "class-selector" : "request-selector",
-      cause: `${byClass ? `${list.owner}: ` : ""}${selector.expression}`,
-      selector: details,
-    };
-  }
+  const unmatched = selectorRefusal(option, record);
+  if (unmatched !== undefined) return unmatched;
   try {
     if (isDeviceForNode(record, problem.node)) return undefined;
     return { check: "node", cause: "the device is for other nodes" };
@@ -113,12 +104,52 @@ function selectionRefusal(problem: Problem, option: Option, record: DeviceRecord
   }
 }
 
+/** Returns the first selector of the class or the request that is not true for the device. */
+export function selectorRefusal(option: Option, record: DeviceRecord): Refusal | undefined {
+  const unmatched = firstUnmatched(option.alternative.lists, record);
+  if (unmatched === undefined) return undefined;
+  const { list, index, verdict } = unmatched;
+  const selector = list.selectors[index]!;
+  const byClass = option.alternative.lists[0] === list;
+  const of = byClass ? ("class" as const) : ("request" as const);
+  const details = { of, expression: selector.expression, values: valuesRead(selector, record) };
+  if (verdict === fails) {
+    const text = selector.error(record.shape, record.id);
+    const cause = `${list.owner}: selector #${index}${text}`;
+    // Without the name of the device, and without general advice.
+    const error = text.slice(text.indexOf("error: ") + "error: ".length).split(". ")[0]!;
+    const available = keysOf(selector, record);
+    return { check: "error", cause, selector: { ...details, error, ...(available && { available }) } };
+  }
+  return {
+    check: byClass ? "class-selector" : "request-selector",
+    cause: `${byClass ? `${list.owner}: ` : ""}${selector.expression}`,
+    selector: details,
+  };
+}
+
+/** Returns the names that a selector could have read of the device; undefined if it reads none. */
+function keysOf({ reads }: ShapeSelector, record: DeviceRecord): SelectorDetails["available"] {
+  if (reads === undefined) return undefined;
+  const { attributes = {}, capacity = {} } = record.device;
+  const names = (keys: readonly string[]): string[] => keys.map((name) => qualifiedName(record, name));
+  const available = {
+    ...(reads.attributes.length > 0 && { attributes: names(Object.keys(attributes)) }),
+    ...(reads.capacity.length > 0 && { capacity: names(Object.keys(capacity)) }),
+  };
+  return Object.keys(available).length === 0 ? undefined : available;
+}
+
+/** Names without a domain are in that of the driver. */
+const qualifiedName = ({ driver }: DeviceRecord, name: string): string =>
+  name.includes("/") ? name : `${driver}/${name}`;
+
 /** Returns the attributes and capacities that a selector reads, with null for those that the device lacks. */
 function valuesRead(selector: ShapeSelector, record: DeviceRecord): Record<string, unknown> {
   const { reads } = selector;
   const values: Record<string, unknown> = {};
   const { device, driver } = record;
-  const key = (name: string): string => (name.includes("/") ? name : `${driver}/${name}`);
+  const key = (name: string): string => qualifiedName(record, name);
   if (reads === undefined) return values;
   if (reads.driver) values["driver"] = driver;
   if (reads.allowMultipleAllocations) {
@@ -147,13 +178,7 @@ export function plainValue(attribute: DeviceAttribute | undefined): unknown {
   return Array.isArray(value) ? value.map(scalar) : scalar(value);
 }
 
-/** Formats billionths as the API does; without a format, in the shorter one. */
-function amountText(nano: bigint, format?: QuantityFormat): string {
-  const units = nano / 1_000_000_000n;
-  if (units * 1_000_000_000n !== nano) return Quantity.parse(`${nano}n`).toString();
-  const binary = units !== 0n && units % 1024n === 0n;
-  return Quantity.of(units, format ?? (binary ? "BinarySI" : "DecimalSI")).toString();
-}
+const amountText = (nano: bigint, format?: QuantityFormat): string => quantityOfNano(nano, format).toString();
 
 /** Without `allocating`, compares with the total of the device instead of the rest. */
 export function capacityRefusal(
@@ -164,33 +189,43 @@ export function capacityRefusal(
 ): Refusal | undefined {
   const demand = problem.demand(option, position);
   if (demand.type === "error") return { check: "error", cause: demand.message };
-  if (demand.type === "refused") {
-    const { key, asked, reason } = demand;
-    const { device, driver } = problem.devices[position]!;
-    const value = device.capacity?.[key]?.value;
-    const cause = {
-      missing: `the device has no capacity ${key}`,
-      size: `capacity ${key}: ${asked} asked, the device has ${value}`,
-      policy: `capacity ${key}: ${asked} asked, which the request policy of the device does not allow`,
-    }[reason];
-    const [deviceName] = Object.keys(withDeviceNames({ [key]: asked }, device.capacity ?? {}, driver));
-    return {
-      check: "capacity",
-      cause,
-      capacity: { key, asked, ...(value !== undefined && { left: value }) },
-      ...(deviceName !== key && { note: correctionNotes.capacityNamesByDriver }),
-    };
-  }
-  const short = allocating?.missingCapacity(option, position);
-  if (short === undefined) return undefined;
-  const { key, consumed } = short.part;
-  const asked = consumed.toString();
-  const left = amountText(short.left, consumed.format);
+  const short = demand.type === "refused" ? undefined : allocating?.missingCapacity(option, position);
+  if (demand.type !== "refused" && short === undefined) return undefined;
+  const key = demand.type === "refused" ? demand.key : short!.part.key; // one of the two is there
+  const record = problem.devices[position]!;
+  const { device, driver } = record;
+  const { requirements } = option.alternative;
+  const consumed = allocating?.consumedCapacity(position) ?? new Map<string, bigint>();
+  const total = device.capacity?.[key];
+  const whole = total && Quantity.parse(total.value);
+  const requested = withDeviceNames(requirements?.requests ?? {}, device.capacity ?? {}, driver)[key];
+  const counted = short?.part.consumed.toString();
+  const asked = requested ?? (demand.type === "refused" ? demand.asked : counted!); // as above
+  const left = whole && amountText(whole.nanoValue() - (consumed.get(key) ?? 0n), whole.format);
+  const policy = policyText(total?.requestPolicy);
+  const fitting = fittingRequests(record, requirements, consumed, problem);
+  const capacity: CapacityDetails = {
+    key,
+    asked,
+    ...(counted !== undefined && counted !== asked && { counted }),
+    ...(left !== undefined && { left }),
+    ...(policy !== undefined && { policy }),
+    ...(fitting !== undefined && Object.keys(fitting).length > 0 && { fitting }),
+  };
+  const [deviceName] = Object.keys(withDeviceNames({ [key]: asked }, device.capacity ?? {}, driver));
   return {
     check: "capacity",
-    cause: `capacity ${key}: ${asked} asked, ${left} left`,
-    capacity: { key, asked, left },
+    cause: capacityCause(capacity),
+    capacity,
+    ...(deviceName !== key && { note: correctionNotes.capacityNamesByDriver }),
   };
+}
+
+function capacityCause({ key, asked, counted, left, policy }: CapacityDetails): string {
+  if (left === undefined) return `the device has no capacity ${key}`;
+  const rounded = counted === undefined ? "" : ` (which counts as ${counted})`;
+  const accepted = policy === undefined ? "" : `; the request policy of the device accepts ${policy}`;
+  return `capacity ${key}: ${asked} asked${rounded}, ${left} left${accepted}`;
 }
 
 /** Checks features, counters and taints, including the consumption of other claims. */

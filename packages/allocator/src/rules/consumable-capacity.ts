@@ -84,6 +84,100 @@ export function capacityDemand(
   return { type: "consumes", parts: parts.map(({ policy: _, ...part }) => part) };
 }
 
+/**
+ * Returns the requests with which a device would have enough: the largest amount that is left and that its
+ * request policy accepts, for each capacity of which it has too little. Undefined: no request helps.
+ */
+export function fittingRequests(
+  { device, driver }: DeviceRecord,
+  requirements: CapacityRequirements | undefined,
+  consumed: Amounts,
+  { features, policies }: { readonly features: Features; readonly policies: Policies },
+): Readonly<Record<string, string>> | undefined {
+  const fractional = features.fractionalCapacityRange;
+  const capacities = device.capacity ?? {};
+  const asked = requirements?.requests ?? {};
+  const requests = policies.capacityNamesByDriver ? withDeviceNames(asked, capacities, driver) : asked;
+  if (Object.keys(requests).some((key) => !Object.hasOwn(capacities, key))) return undefined;
+  const fitting: Record<string, string> = {};
+  for (const [key, { value, requestPolicy: policy }] of Object.entries(capacities)) {
+    const whole = Quantity.parse(value);
+    const left = whole.nanoValue() - (consumed.get(key) ?? 0n);
+    const accepts = (wanted: Quantity | undefined): boolean =>
+      isAccepted(wanted, left, { whole, policy, fractional });
+    if (accepts(Object.hasOwn(requests, key) ? Quantity.parse(requests[key]!) : undefined)) continue;
+    const amount = largestRequest(left, policy);
+    if (amount === undefined || amount <= 0n) return undefined;
+    const quantity = quantityOfNano(amount, whole.format);
+    if (!accepts(quantity)) return undefined;
+    fitting[key] = quantity.toString();
+  }
+  return fitting;
+}
+
+/** Reports whether the policy accepts the request, and `left` billionths suffice for it. */
+function isAccepted(
+  wanted: Quantity | undefined,
+  left: bigint,
+  {
+    whole,
+    policy,
+    fractional,
+  }: {
+    readonly whole: Quantity;
+    readonly policy: CapacityRequestPolicy | undefined;
+    readonly fractional: boolean;
+  },
+): boolean {
+  try {
+    const amount = consumedBy(wanted, whole, policy, fractional);
+    return !violatesPolicy(amount, policy, fractional) && amount.nanoValue() <= left;
+  } catch (error) {
+    if (!(error instanceof NotRepresentableError)) throw error;
+    return false;
+  }
+}
+
+/** Returns the largest amount up to `left`, in billionths, that the policy accepts as it is. */
+function largestRequest(left: bigint, policy: CapacityRequestPolicy | undefined): bigint | undefined {
+  const nano = (text: string): bigint => Quantity.parse(text).nanoValue();
+  if (policy?.validRange !== undefined) {
+    const { min, max, step } = policy.validRange;
+    const low = min === undefined ? 0n : nano(min);
+    const high = max === undefined || nano(max) > left ? left : nano(max);
+    if (high < low) return undefined;
+    const size = step === undefined ? 0n : nano(step);
+    return size <= 0n ? high : low + ((high - low) / size) * size;
+  }
+  if (policy?.validValues === undefined || policy.validValues.length === 0) return left;
+  return policy.validValues
+    .map(nano)
+    .filter((value) => value <= left)
+    .reduce(
+      (most: bigint | undefined, value) => (most === undefined || value > most ? value : most),
+      undefined,
+    );
+}
+
+/** Returns billionths as a quantity; without a format, in the shorter one. */
+export function quantityOfNano(nano: bigint, format?: Quantity["format"]): Quantity {
+  const units = nano / 1_000_000_000n;
+  if (units * 1_000_000_000n !== nano) return Quantity.parse(`${nano}n`);
+  const isBinary = units !== 0n && units % 1024n === 0n;
+  return Quantity.of(units, format ?? (isBinary ? "BinarySI" : "DecimalSI"));
+}
+
+/** `10 to 50 in steps of 5`, `at most 50`, `only 10, 20`; undefined if the policy accepts every amount. */
+export function policyText(policy: CapacityRequestPolicy | undefined): string | undefined {
+  const { validRange, validValues = [] } = policy ?? {};
+  if (validRange !== undefined) {
+    const { min, max, step } = validRange;
+    const limits = max === undefined ? `${min ?? "0"} and more` : `${min ?? "0"} to ${max}`;
+    return step === undefined ? limits : `${limits} in steps of ${step}`;
+  }
+  return validValues.length === 0 ? undefined : `only ${validValues.join(", ")}`;
+}
+
 /** Reports whether each capacity suffices for the request in addition to `consumed`. */
 export function fitsBeside(parts: readonly CapacityPart[], consumed: Amounts | undefined): boolean {
   return parts.every(({ key, amount, value }) => (consumed?.get(key) ?? 0n) + amount <= value);

@@ -119,6 +119,14 @@ export class AllocatingState {
     return undefined;
   }
 
+  /** Returns what other claims and the search have of each capacity of a device. */
+  consumedCapacity(position: number): ReadonlyMap<string, bigint> {
+    const consumed = new Map(this.allocated(position).consumed);
+    for (const [key, amount] of this.#shares[position]?.amounts ?? [])
+      consumed.set(key, (consumed.get(key) ?? 0n) + amount);
+    return consumed;
+  }
+
   /**
    * Allocates a selectable device. Returns the check that fails, without a change. `must`: no other device
    * can replace it, so that a broken constraint throws AllocationError.

@@ -100,7 +100,11 @@ test("the explanation holds the same as data, added up over the nodes", async ()
   const { cause: _, ...group } = refused[0] as Record<string, unknown>;
   assert.deepEqual(group, {
     check: "request-selector",
-    selector: { expression: 'device.driver == "other"', values: { driver: "gpu.example.com" } },
+    selector: {
+      of: "request",
+      expression: 'device.driver == "other"',
+      values: { driver: "gpu.example.com" },
+    },
     count: 3,
     devices: ["gpu.example.com/n1/a", "gpu.example.com/n1/b", "gpu.example.com/n2/a"],
     nodes: 2,

@@ -68,6 +68,8 @@ export function requestLines(claim: string, request: RequestRefusal, nodes: numb
 
 /** Maximum number of groups with one selector that have a line each. */
 const maxAlike = 3;
+/** Maximum number of names of attributes in a line. */
+const maxKeys = 8;
 /** Maximum number of lines about the devices of a request. */
 const maxCauses = 12;
 
@@ -110,12 +112,7 @@ function foldedLine(groups: readonly DeviceRefusal[]): string {
 const value = (of: unknown): string => (typeof of === "string" ? of : jsonText(of));
 
 function detailOf({ cause, selector, constraint, counter, capacity, taint }: DeviceRefusal): string {
-  if (selector !== undefined) {
-    const read = Object.entries(selector.values).map(([name, of]) =>
-      of === null ? `${name} is missing` : `${name} = ${value(of)}`,
-    );
-    return `${selector.expression}${read.length === 0 ? "" : ` [${read.join(", ")}]`}`;
-  }
+  if (selector !== undefined) return selectorText(selector);
   if (constraint !== undefined) {
     const { kind, attribute, other, otherDevice } = constraint;
     const own = constraint.value === undefined ? "is missing" : `is ${value(constraint.value)}`;
@@ -126,11 +123,38 @@ function detailOf({ cause, selector, constraint, counter, capacity, taint }: Dev
     const { counterSet, counter: name, asked, left } = counter;
     return `it takes ${asked} of ${name} in ${counterSet}, and ${left} is left`;
   }
-  if (capacity !== undefined) {
-    const left = capacity.left === undefined ? "it has none" : `${capacity.left} is left`;
-    return `${capacity.asked} of ${capacity.key} is asked, ${left}`;
-  }
+  if (capacity !== undefined) return capacityText(capacity);
   if (taint !== undefined)
     return `${taint.key}${taint.value ? `=${taint.value}` : ""}:${taint.effect} is not tolerated`;
   return cause;
+}
+
+function selectorText({
+  expression,
+  values,
+  error,
+  available,
+}: NonNullable<DeviceRefusal["selector"]>): string {
+  const read = Object.entries(values).map(([name, of]) =>
+    of === null ? `${name} is missing` : `${name} = ${value(of)}`,
+  );
+  const has = [...(available?.attributes ?? []), ...(available?.capacity ?? [])];
+  const rest = has.length > maxKeys ? ` and ${has.length - maxKeys} more` : "";
+  const shown = has.length === 0 ? "none" : `${has.slice(0, maxKeys).join(", ")}${rest}`;
+  const known = available === undefined ? "" : `; it has ${shown}`;
+  const failed = error === undefined ? "" : `${error}: `;
+  return `${failed}${expression}${read.length === 0 ? "" : ` [${read.join(", ")}]`}${known}`;
+}
+
+function capacityText({
+  key,
+  asked,
+  counted: made,
+  left,
+  policy,
+}: NonNullable<DeviceRefusal["capacity"]>): string {
+  if (left === undefined) return `${asked} of ${key} is asked, it has none`;
+  const rounded = made === undefined ? "" : ` (which counts as ${made})`;
+  const accepted = policy === undefined ? "" : `; its request policy accepts ${policy}`;
+  return `${asked} of ${key} is asked${rounded}, ${left} is left${accepted}`;
 }

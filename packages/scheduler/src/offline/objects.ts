@@ -15,6 +15,7 @@ import { PendingAllocations } from "../plugins/dynamic-resources/pending-allocat
 import { PodGroups } from "../podgroup/pod-groups.ts";
 import { EquivalentPods } from "../shared/equivalent-pods.ts";
 import type { OfflineObject, OfflineOptions } from "./types.ts";
+import { OfflineVolumes } from "./volumes.ts";
 
 /** The kubelet's default maxPods. */
 const defaultMaxPods = "110";
@@ -32,6 +33,7 @@ export class OfflineObjects {
   readonly equivalentPods: EquivalentPods;
   readonly classes = new Map<string, DeviceClass>();
   readonly namespaces = new Map<string, Namespace>();
+  readonly volumes = new OfflineVolumes();
   readonly #features: Features;
   readonly #podGroups = new Map<string, PodGroup>();
   #sorted: readonly NodeInfo[] | undefined;
@@ -101,6 +103,8 @@ export class OfflineObjects {
         this.equivalentPods.sliceChanged(object as ResourceSlice);
         this.allocator.update({ kind: "slice", object: object as ResourceSlice, deleted: false });
         break;
+      default:
+        this.volumes.add(object);
     }
   }
 }

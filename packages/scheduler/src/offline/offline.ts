@@ -7,6 +7,7 @@ import { type Decision, SchedulingCycle } from "../cycle/scheduling-cycle.ts";
 import { type ExtensionPoints, extensionPoints } from "../framework/extension-points.ts";
 import type { Plugin } from "../framework/framework.ts";
 import {
+  type ExtendedClass,
   extendedClaim,
   extendedRequests,
   servedResources,
@@ -17,6 +18,7 @@ import { hasPodGroups } from "../podgroup/pod-groups.ts";
 import type { Reserving } from "../podgroup-cycle/placement.ts";
 import { OfflineObjects } from "./objects.ts";
 import { offlineGroups, refusedPlacement } from "./pod-groups.ts";
+import { shortagesOf } from "./shortages.ts";
 import type { OfflineOptions, OfflineScheduler, Placement } from "./types.ts";
 
 export function createOfflineScheduler(options: OfflineOptions): OfflineScheduler {
@@ -111,11 +113,22 @@ export function createOfflineScheduler(options: OfflineOptions): OfflineSchedule
     },
     claim: (namespace, name) => claims.get(namespace, name),
     explain: (pod, node) => explainClaims(objects, features, pod, node),
+    shortages(pod, node) {
+      const info = cache.node(node);
+      return info === undefined ? [] : shortagesOf(pod, info, extendedClassOf(objects, features));
+    },
   };
 }
 
-function pluginsOver(objects: OfflineObjects, { features, newId, now }: OfflineOptions): readonly Plugin[] {
+const extendedClassOf = (objects: OfflineObjects, features: Features): ExtendedClass | undefined =>
+  features.enabled("DRAExtendedResource") ? objects.extendedClass : undefined;
+
+function pluginsOver(
+  objects: OfflineObjects,
+  { features, newId, now, volumes = false }: OfflineOptions,
+): readonly Plugin[] {
   const { allocator, claims, groups, pending } = objects;
+  const extendedClass = extendedClassOf(objects, features);
   return createPlugins({
     features,
     allocator,
@@ -123,7 +136,8 @@ function pluginsOver(objects: OfflineObjects, { features, newId, now }: OfflineO
     pending,
     ...(hasPodGroups(features) && { groups }),
     deviceClass: (name) => objects.classes.get(name),
-    ...(features.enabled("DRAExtendedResource") && { extendedClass: objects.extendedClass }),
+    ...(extendedClass !== undefined && { extendedClass }),
+    ...(volumes && { volumes: { lookup: objects.volumes, writer: objects.volumes.writer } }),
     newId,
     namespaceLabels: (name) => objects.namespaces.get(name)?.metadata.labels,
     now,
@@ -164,11 +178,7 @@ function explainClaims(
   const open = found.claims.flatMap(({ claim }) =>
     claim.status?.allocation || pending.get(claim.metadata.uid) ? [] : [claim],
   );
-  const served = servedResources(
-    pod,
-    node.allocatable,
-    features.enabled("DRAExtendedResource") ? objects.extendedClass : undefined,
-  );
+  const served = servedResources(pod, node.allocatable, extendedClassOf(objects, features));
   if (served.size > 0) {
     const { requests } = extendedRequests(pod, served);
     open.push({

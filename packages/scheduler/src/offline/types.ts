@@ -1,9 +1,17 @@
 import type { AllocatorOptions, Explanation } from "@dray/allocator";
 import type { Features } from "@dray/api";
-import type { Namespace, Node, Pod } from "@dray/api/core/v1";
+import type { Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod } from "@dray/api/core/v1";
 import type { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import type { PodGroup } from "@dray/api/scheduling/v1beta1";
+import type {
+  CSIDriver,
+  CSINode,
+  CSIStorageCapacity,
+  StorageClass,
+  VolumeAttachment,
+} from "@dray/api/storage/v1";
 import type { Rejection } from "../framework/framework.ts";
+import type { Shortage } from "./shortages.ts";
 
 export interface OfflineOptions {
   readonly features: Features;
@@ -13,6 +21,8 @@ export interface OfflineOptions {
   readonly now: () => number;
   /** Compiled selectors, to share with other schedulers and allocators. */
   readonly environment?: AllocatorOptions["environment"];
+  /** Whether pods need their volumes: then `add` gets all objects of storage. */
+  readonly volumes?: boolean;
 }
 
 /** Result for a pod. */
@@ -45,7 +55,14 @@ export type OfflineObject =
   | DeviceClass
   | DeviceTaintRule
   | ResourceClaim
-  | ResourceSlice;
+  | ResourceSlice
+  | PersistentVolume
+  | PersistentVolumeClaim
+  | StorageClass
+  | CSIDriver
+  | CSINode
+  | CSIStorageCapacity
+  | VolumeAttachment;
 
 /**
  * The scheduler without a cluster: the same plugins, for one pod at a time. All nodes are filtered, in
@@ -74,4 +91,6 @@ export interface OfflineScheduler {
    * has none such.
    */
   explain(pod: Pod, node: string): Explanation | undefined;
+  /** Returns the resources and ports that the pod requests and the node does not have left. */
+  shortages(pod: Pod, node: string): readonly Shortage[];
 }

@@ -46,7 +46,7 @@ import {
   requestProblem,
 } from "./pod-claims.ts";
 import { mayHelpClaims } from "./queueing-hints.ts";
-import { causeOf, maxNodes, type RefusedNode } from "./refusal-cause.ts";
+import { causeOf, maxCounted, type RefusedNode } from "./refusal-cause.ts";
 
 /** Maximum number of consumers of one claim (ResourceClaimReservedForMaxSize). */
 const maxConsumers = 256;
@@ -243,28 +243,28 @@ export class DynamicResources implements Plugin {
     if (own === undefined) return isSilent ? {} : { message: "no new claims to deallocate" };
     const done = await freeIdleClaim(own, pod.metadata, this.#options);
     if (done.message !== undefined) return done;
-    const refused = this.#refused(own, pod, rejections);
     return {
       ...(!isSilent && { message: "still not schedulable" }),
-      ...(refused.length > 0 && { cause: () => causeOf(this.#options.allocator, refused) }),
+      cause: () => causeOf(this.#options.allocator, this.#refused(own, pod, rejections)),
     };
   }
 
-  /** Some of the nodes that this plugin has rejected, whether it was asked about this pod or one like it. */
+  /**
+   * Some of the nodes that this plugin has rejected, whether it was asked about this pod or one like it:
+   * first those that may have enough devices, each by itself.
+   */
   #refused(own: ClaimState, pod: Pod, rejections: ReadonlyMap<string, Rejection>): readonly RefusedNode[] {
     const open = openClaims(own).map(({ claim }) => claim);
-    const refused: RefusedNode[] = [];
-    for (const [nodeName, { plugin }] of rejections) {
-      if (plugin !== name) continue;
-      if (refused.length === maxNodes) break;
-      const info = own.nodes.find((each) => each.name === nodeName);
-      if (info === undefined) continue;
+    const rejected = own.nodes.filter((node) => rejections.get(node.name)?.plugin === name);
+    const [may, others] = [true, false].map((may) =>
+      rejected.filter((node) => (own.candidates?.has(node.name) ?? true) === may),
+    );
+    return [...(may ?? []), ...(others ?? [])].slice(0, maxCounted).flatMap(({ node, allocatable }) => {
       const extended =
-        own.extended && extendedOn(own.extended, pod, info.allocatable, this.#options.extendedClass);
+        own.extended && extendedOn(own.extended, pod, allocatable, this.#options.extendedClass);
       const claims = typeof extended === "object" ? [...open, extended.claim] : open;
-      if (claims.length > 0) refused.push({ node: info.node, claims });
-    }
-    return refused;
+      return claims.length > 0 ? [{ node, claims }] : [];
+    });
   }
 
   /**

@@ -94,13 +94,21 @@ test("the cause names the node that lacks least and what ruled out its devices, 
     causeOf(allocator, refused),
     "Node n2: claim d/c, request r: wants 2 of class gpu, 1 of 4 devices suitable: 2 in use, 1 untolerated taint broken:NoSchedule.",
   );
+  // No node has a device of the class.
+  assert.equal(causeOf(allocator, refused.slice(0, 2)), undefined);
+});
+
+test("the cause is that of a node with devices of the class, however many others come before it", () => {
+  const taints = [{ key: "broken", effect: "NoSchedule" as const }];
+  const nodes: Record<string, readonly Device[]> = { last: [device("a", true, { taints })] };
+  for (let i = 0; i < 20; i++) nodes[`n${i}`] = [device("x", false)];
+  const refused = [...Array.from({ length: 20 }, (_, i) => `n${i}`), "last"].map((name) => ({
+    node: node(name),
+    claims: [claim("c")],
+  }));
   assert.equal(
-    causeOf(allocator, refused.slice(1, 2)),
-    "Node n1: claim d/c, request r: wants 2 of class gpu, 0 of 1 devices suitable: 1 not of the class.",
-  );
-  assert.equal(
-    causeOf(allocator, refused.slice(0, 1)),
-    "Node n0: claim d/c, request r: wants 2 of class gpu, it reaches no device.",
+    causeOf(allocatorWith(nodes), refused),
+    "Node last: claim d/c, request r: wants 1 of class gpu, 0 of 1 devices suitable: 1 untolerated taint broken:NoSchedule.",
   );
 });
 

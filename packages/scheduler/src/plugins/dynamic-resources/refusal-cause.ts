@@ -9,7 +9,9 @@ export interface RefusedNode {
 }
 
 /** Maximum number of nodes that are explained: the event is a summary, and scheduling continues meanwhile. */
-export const maxNodes = 3;
+const maxNodes = 3;
+/** Maximum number of nodes whose devices are counted in order to choose those. */
+export const maxCounted = 200;
 /** Maximum number of steps of the search on one of them. */
 const maxSteps = 1_000;
 /** Maximum number of reasons. */
@@ -17,29 +19,69 @@ const maxGroups = 4;
 
 /**
  * Returns which request fails on the node that lacks least, and what became of its devices, in words that
- * stay the same while that does: without the names of devices and of those who have them.
+ * stay the same while that does: without the names of devices and of those who have them. Undefined: no node
+ * has devices of the requested classes.
  */
 export function causeOf(allocator: Allocator, refused: readonly RefusedNode[]): string | undefined {
   let best: { readonly lacking: number; readonly text: string } | undefined;
-  for (const { node, claims } of refused) {
+  for (const { node, claims } of mostPromising(allocator, refused)) {
     let steps = 0;
     const { outcome, claims: found } = allocator.explain(node, claims, {
       shouldStop: () => ++steps > maxSteps,
     });
     // Something has changed since.
     if (outcome !== "refused") continue;
-    for (const { claim, requests } of found) {
-      for (const request of requests) {
-        const lacking =
-          request.wanted - Math.max(request.chosen.length, Math.min(request.suitable, request.wanted));
-        if (lacking <= 0) continue;
-        if (best !== undefined && best.lacking <= lacking) continue;
-        best = { lacking, text: textOf(node.metadata.name, claim, request) };
-      }
-    }
+    const lacking = found.flatMap(({ claim, requests }) =>
+      lackingRequests(requests).map((each) => ({ claim, ...each })),
+    );
+    const [first] = lacking;
+    if (first === undefined || !lacking.every(({ request }) => hasClass(request))) continue;
+    const total = lacking.reduce((sum, { count }) => sum + count, 0);
+    if (best !== undefined && best.lacking <= total) continue;
+    best = { lacking: total, text: textOf(node.metadata.name, first.claim, first.request) };
   }
   return best?.text;
 }
+
+/** Returns the nodes with devices of the requested classes before others. */
+function mostPromising(allocator: Allocator, refused: readonly RefusedNode[]): readonly RefusedNode[] {
+  const counted = refused.map((each) => {
+    const classes = new Set(each.claims.flatMap(classesOf));
+    const known = [...classes].filter((name) => allocator.totals(each.node, name).devices > 0);
+    return { each, missing: classes.size - known.length };
+  });
+  return counted
+    .toSorted((a, b) => a.missing - b.missing)
+    .slice(0, maxNodes)
+    .map(({ each }) => each);
+}
+
+function classesOf({ spec }: ResourceClaim): string[] {
+  return (spec.devices?.requests ?? []).flatMap(({ exactly, firstAvailable = [] }) =>
+    [...(exactly === undefined ? [] : [exactly]), ...firstAvailable].map((body) => body.deviceClassName),
+  );
+}
+
+/** Returns the requests without enough devices, each with its best alternative. */
+function lackingRequests(
+  requests: readonly RequestExplanation[],
+): { readonly request: RequestExplanation; readonly count: number }[] {
+  const byRequest = Map.groupBy(requests, ({ request }) => request.split("/")[0]);
+  return [...byRequest.values()].flatMap((alternatives) => {
+    const counts = alternatives.map((request) => {
+      const { wanted, chosen, suitable } = request;
+      return { request, count: wanted - Math.max(chosen.length, Math.min(suitable, wanted)) };
+    });
+    const [least] = counts.toSorted(
+      (a, b) => Number(hasClass(b.request)) - Number(hasClass(a.request)) || a.count - b.count,
+    );
+    return least === undefined || least.count <= 0 ? [] : [least];
+  });
+}
+
+/** Reports whether the node has a device of the class. */
+const hasClass = ({ seen, refused }: RequestExplanation): boolean =>
+  refused.reduce((sum, { check, count }) => sum + (check === "class-selector" ? count : 0), 0) < seen;
 
 function textOf(
   node: string,
