@@ -5,6 +5,7 @@ export type {
   Explanation,
   RefusalGroup,
   RequestExplanation,
+  SelectorDetails,
 } from "./explain/explanation.ts";
 export { allocatorFeatures, type Features } from "./features/features.ts";
 export type { Corrections } from "./features/policies.ts";

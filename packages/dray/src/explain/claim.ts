@@ -9,8 +9,9 @@ import { stateOfClaim } from "../top/rows.ts";
 import { claimData } from "./claims.ts";
 import type { Explained, Wait } from "./data.ts";
 import { placementOf } from "./placement.ts";
+import { hasStorage, type Scene, wait } from "./scene.ts";
 import { Trial } from "./trial.ts";
-import { missingClasses, type Scene, wait } from "./waits.ts";
+import { missingClasses } from "./waits.ts";
 
 type Report = Omit<Explained, "version" | "rights">;
 
@@ -27,7 +28,14 @@ export async function explainClaim(
   const waiting = users.filter(({ spec }) => !spec.nodeName);
   const placement =
     state === "pending" && missingClasses(claim, scene.world).length === 0
-      ? await placementOf(new Trial(...trialOf(claim, waiting[0], scene), { features, now: () => now }))
+      ? await placementOf(
+          new Trial(...trialOf(claim, waiting[0], scene), {
+            features,
+            now: () => now,
+            volumes: hasStorage(scene),
+          }),
+          inventory,
+        )
       : null;
   const waits = waitsOf(claim, users, scene);
   const owner = controllerOf(claim);

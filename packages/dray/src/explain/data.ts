@@ -1,4 +1,5 @@
 import type { RefusalGroup, RequestExplanation } from "@dray/allocator";
+import type { Shortage } from "@dray/scheduler";
 import type { Rights } from "../observe/rights.ts";
 import type { NodeRefusal } from "../plan/explain.ts";
 import type { Counts, DeviceRow, HeadroomData } from "../top/rows.ts";
@@ -31,7 +32,17 @@ export interface Explained {
   readonly rights: Rights;
 }
 
-export type SubjectKind = "Pod" | "ResourceClaim" | "Node" | "Device" | "DeviceClass" | "ResourceSlice";
+export type SubjectKind =
+  | "Pod"
+  | "ResourceClaim"
+  | "Node"
+  | "Device"
+  | "DeviceClass"
+  | "ResourceSlice"
+  | WorkloadKind;
+
+/** Kinds that are explained by their pods. */
+export type WorkloadKind = "DaemonSet" | "Deployment" | "Job" | "PodGroup" | "ReplicaSet" | "StatefulSet";
 
 export type WaitFor =
   | "claim-not-created"
@@ -42,7 +53,12 @@ export type WaitFor =
   | "pod-group"
   | "quota"
   | "driver-not-registered"
+  | "prepare"
   | "prepare-failing"
+  | "volume"
+  | "extended-resource"
+  | "failure"
+  | "pods"
   | "binding-conditions"
   | "preemption"
   | "devices"
@@ -80,10 +96,17 @@ export interface PlacementData {
   readonly nodes: number;
   /** The nodes, by the reason of their refusal. */
   readonly refusals: readonly NodeRefusal[];
-  /** The most promising nodes, with each refused device. */
+  /** The pod of its group that no node takes while those before it have their nodes; null: the pod itself. */
+  readonly blockedBy: string | null;
+  /**
+   * The most promising nodes, with each refused device. Only nodes with devices of the requested classes, if
+   * some have any.
+   */
   readonly promising: readonly NodeData[];
   /** Single changes with which it fits, the smallest first. Each was tried. */
   readonly changes: readonly Change[];
+  /** Why an empty copy of the most promising node does not take it either; only without changes. */
+  readonly emptyNode: NodeData | null;
   /** Number of tried changes. */
   readonly tried: number;
   /** Their kinds. */
@@ -94,6 +117,8 @@ export interface NodeData {
   readonly node: string;
   readonly plugin: string;
   readonly reasons: readonly string[];
+  /** Resources and ports of which the pod requests more than the node has left. */
+  readonly shortages: readonly Shortage[];
   readonly claims: readonly {
     /** `namespace/name` */
     readonly claim: string;
@@ -106,6 +131,8 @@ export interface NodeData {
 /** Refused devices; those in use with the pods that have them. */
 export interface HeldRefusal extends RefusalGroup {
   readonly pods?: readonly string[];
+  /** The DeviceTaintRules that set the taint. */
+  readonly rules?: readonly string[];
 }
 
 export type ChangeKind =
@@ -114,8 +141,14 @@ export type ChangeKind =
   | "constraint"
   | "capacity"
   | "count"
+  | "class-selector"
+  | "taint-rule"
   | "uncordon"
   | "node-selector"
+  | "affinity"
+  | "spread"
+  | "requests"
+  | "host-port"
   | "device"
   | "pods"
   | "node"
@@ -129,6 +162,8 @@ export interface Change {
   readonly node: string;
   /** Subject of the change: a claim and request, a taint, pods, a device, a node to copy. */
   readonly about: Readonly<Record<string, string | number | readonly string[]>>;
+  /** The parts of several changes together. */
+  readonly changes?: readonly Omit<Change, "node" | "changes">[];
 }
 
 export interface ClaimData {

@@ -6,9 +6,9 @@ import type { Explained, SubjectKind } from "./data.ts";
 import { explainDevice } from "./device.ts";
 import { explainNode } from "./node.ts";
 import { explainPod } from "./pod.ts";
+import type { Scene } from "./scene.ts";
 import { explainSlice } from "./slice.ts";
 import { findDevice, findObject } from "./subject.ts";
-import type { Scene } from "./waits.ts";
 
 export interface Question {
   readonly kind: SubjectKind;

@@ -7,8 +7,8 @@ import { nameOf } from "../manifests/place.ts";
 import { counted, names } from "../text/words.ts";
 import { countsOf, deviceRow, headroomData } from "../top/rows.ts";
 import type { Explained, Wait } from "./data.ts";
+import { type Scene, wait } from "./scene.ts";
 import { sinceOf } from "./surroundings.ts";
-import { type Scene, wait } from "./waits.ts";
 
 type Report = Omit<Explained, "version" | "rights">;
 

@@ -1,115 +1,78 @@
 import type { Explanation } from "@dray/allocator";
-import type { Placement } from "@dray/scheduler";
-import type { World } from "../manifests/world.ts";
-import { explainError, explainRefusal } from "../plan/explain.ts";
+import type { Inventory } from "../inventory/inventory.ts";
+import { nameOf } from "../manifests/place.ts";
+import { copiesOf } from "../plan/copies.ts";
+import { promisingKinds } from "./changes/more-nodes.ts";
 import { changesFor } from "./changes/search.ts";
 import type { NodeData, PlacementData } from "./data.ts";
-import type { Trial } from "./trial.ts";
+import { rankNodes } from "./ranking.ts";
+import { refusalsOf } from "./refusals.ts";
+import type { Attempt, Trial } from "./trial.ts";
 
 /** Maximum number of nodes that are reported with their devices. */
 const maxPromising = 3;
 
 /** Returns where the pod could be placed, the refusals of nodes, and changes that help. */
-export async function placementOf(trial: Trial): Promise<PlacementData> {
-  const placement = await trial.now();
+export async function placementOf(trial: Trial, inventory: Inventory): Promise<PlacementData> {
+  const first = await trial.try();
+  const { placement, blocked } = first;
   const nodes = trial.nodes.length;
-  const untried = { refusals: [], promising: [], changes: [], tried: 0, triedKinds: [] };
-  if (placement.type === "placed") return { fits: placement.node, message: null, nodes, ...untried };
-  const known = new Map<string, Explanation | undefined>();
-  const explain = (node: string): Explanation | undefined => {
-    if (!known.has(node)) known.set(node, trial.scheduler.explain(trial.pod, node));
-    return known.get(node);
+  const untried = {
+    ...{ refusals: [], promising: [], changes: [], tried: 0, triedKinds: [] },
+    ...{ blockedBy: null, emptyNode: null },
   };
+  if (placement.type === "placed") return { fits: placement.node, message: null, nodes, ...untried };
   const { message } = placement;
   if (placement.type === "gated") return { fits: null, message, nodes, ...untried };
-  const { refusals } =
-    placement.type === "refused"
-      ? explainRefusal(placement, trial.nodes, explain)
-      : explainError(message, trial.nodes, explain);
-  const promising = mostPromising(trial, placement, explain);
-  const tries = await changesFor(trial, promising, refusals);
+  const attempt = remembered(first);
+  const ranked = rankNodes(attempt, trial.nodes, trial.world, inventory);
+  const { refusals } = refusalsOf(attempt, trial.nodes);
+  const tries = await changesFor(trial, { attempt, nodes: ranked.nodes, refusals }, inventory);
+  const shown = ranked.withClasses > 0 ? Math.min(maxPromising, ranked.withClasses) : maxPromising;
   return {
     fits: null,
-    message,
+    message: messageOf(first),
     nodes,
     refusals,
-    promising: promising.slice(0, maxPromising),
+    blockedBy: blocked.metadata.uid === trial.pod.metadata.uid ? null : nameOf(blocked),
+    promising: ranked.nodes.slice(0, shown),
     ...tries,
+    emptyNode: tries.changes.length > 0 ? null : await emptyNode(trial, ranked.nodes, inventory),
   };
 }
 
-/**
- * Returns the most promising nodes first: those that lack only devices before others, fewer devices before
- * more.
- */
-function mostPromising(
+/** A pod that its group holds back says what holds the group back, too. */
+function messageOf({ placement, refused }: Attempt): string {
+  const own = placement.type === "placed" ? "" : placement.message;
+  if (refused === placement || refused.type === "placed" || own.includes(refused.message)) return own;
+  return `${own}: ${refused.message}`;
+}
+
+/** Each node is explained once. */
+function remembered(attempt: Attempt): Attempt {
+  const known = new Map<string, Explanation | undefined>();
+  return {
+    ...attempt,
+    explain(node) {
+      if (!known.has(node)) known.set(node, attempt.explain(node));
+      return known.get(node);
+    },
+  };
+}
+
+/** Returns why an empty copy of the most promising node refuses the pod: what comes after the first cause. */
+async function emptyNode(
   trial: Trial,
-  placement: Exclude<Placement, { type: "placed" }>,
-  explain: (node: string) => Explanation | undefined,
-): NodeData[] {
-  const rejections = placement.type === "refused" ? placement.rejections : new Map<string, never>();
-  return trial.nodes
-    .map((node) => {
-      const {
-        plugin = "DynamicResources",
-        reasons = [placement.message],
-        resolvable = true,
-      } = rejections.get(node) ?? {};
-      const explanation = explain(node);
-      return {
-        lacking: missingFraction(explanation),
-        isOther: plugin !== "DynamicResources",
-        isHopeless: !resolvable && plugin !== "DynamicResources",
-        node: { node, plugin, reasons, claims: withPods(explanation, trial.world) },
-      };
-    })
-    .toSorted(
-      (a, b) =>
-        Number(a.isHopeless) - Number(b.isHopeless) ||
-        a.lacking - b.lacking ||
-        Number(a.isOther) - Number(b.isOther),
-    )
-    .map(({ node }) => node);
-}
-
-/** Adds the pods of the claims that have a device. */
-function withPods(explanation: Explanation | undefined, world: World): NodeData["claims"] {
-  const podsOf = (name: string): string[] => {
-    const claim = world.find("ResourceClaim", name);
-    return (claim?.status?.reservedFor ?? []).map((pod) => `${claim?.metadata.namespace}/${pod.name}`);
-  };
-  return (explanation?.claims ?? []).map(({ claim, requests }) => ({
-    claim,
-    requests: requests.map((request) => ({
-      ...request,
-      refused: request.refused.map((group) =>
-        group.holder === undefined ? group : { ...group, pods: podsOf(group.holder) },
-      ),
-    })),
-  }));
-}
-
-/**
- * Returns the fraction of the requested devices that the node lacks, by the best alternative; then the
- * fraction that is not nearly suitable.
- */
-function missingFraction(explanation: Explanation | undefined): number {
-  if (explanation === undefined || explanation.outcome === "allocated") return 0;
-  return explanation.claims.reduce((sum, { requests }) => {
-    const byRequest = Map.groupBy(requests, ({ request }) => request.split("/")[0]);
-    return [...byRequest.values()].reduce((total, alternatives) => {
-      const least = alternatives.map(({ wanted, chosen, suitable, seen, refused }) => {
-        if (wanted === 0) return 1;
-        const given = Math.min(wanted, Math.max(chosen.length, Math.min(suitable, wanted)));
-        // Allocated devices of the right kind are closer to a solution than free ones of another kind.
-        const near = refused
-          .filter(
-            ({ check }) => check !== "class-selector" && check !== "request-selector" && check !== "node",
-          )
-          .reduce((all, { count }) => all + count, 0);
-        return (wanted - given) / wanted + (1 - near / (seen + 1)) / 100;
-      });
-      return total + Math.min(...least);
-    }, sum);
-  }, 0);
+  nodes: readonly NodeData[],
+  inventory: Inventory,
+): Promise<NodeData | null> {
+  const [like] = promisingKinds(trial, nodes);
+  if (like === undefined) return null;
+  const objects = copiesOf(trial.world, like, 1).map(({ object }) => object);
+  const copy = objects.find(({ kind }) => kind === "Node")?.metadata.name ?? "";
+  const attempt = await trial.try({ objects });
+  // The changes were too many to try this one.
+  if (attempt.placement.type === "placed") return null;
+  const [found] = rankNodes(attempt, [copy], trial.world, inventory).nodes;
+  return found === undefined ? null : { ...found, node: like };
 }

@@ -4,27 +4,30 @@ import { controllerOf } from "@dray/controllers/objects";
 import type { Inventory } from "../inventory/inventory.ts";
 import { nameOf } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
+import { names } from "../text/words.ts";
 import { claimData } from "./claims.ts";
 import type { ClaimData, Explained, Fact, PlacementData, Wait, WaitFor } from "./data.ts";
+import { failureWaits, waitsOnNode, waitsToEnd } from "./node-waits.ts";
 import { placementOf } from "./placement.ts";
+import { claimsOfPod, hasStorage, type Scene, schedulerOf, wait } from "./scene.ts";
 import { Trial } from "./trial.ts";
-import { claimsOfPod, type Scene, wait, waitsBeforeScheduling, waitsOnNode, waitsToEnd } from "./waits.ts";
+import { volumeClaims } from "./volume-waits.ts";
+import { groupConditionWaits, waitsBeforeScheduling } from "./waits.ts";
 
 type PodState = "waiting" | "starting" | "running" | "ending" | "ended";
 
+/** With these the requested devices are unknown. */
 const unknown: ReadonlySet<WaitFor> = new Set(["claim-missing", "claim-unusable", "class-missing"]);
 
 type Report = Omit<Explained, "version" | "rights">;
 
 /** Explains why a pod waits, its devices, or why it still exists. */
 export async function explainPod(pod: Pod, scene: Scene, inventory: Inventory): Promise<Report> {
-  const { world, features, now } = scene;
-  const state = stateOf(pod);
-  const first = waitsOf(pod, state, scene);
-  // With missing claims the requested devices are unknown.
-  const isOpen = state === "waiting" && !first.some(({ for: what }) => unknown.has(what));
-  const placement = isOpen ? await placementOf(new Trial(world, pod, { features, now: () => now })) : null;
-  const waits = [...first, ...placementWaits(pod, placement)];
+  const { world } = scene;
+  const state = stateOfPod(pod);
+  const first = waitsOfPod(pod, scene);
+  const placement = canBePlaced(pod, first) ? await placementOf(trialOf(pod, scene, first), inventory) : null;
+  const waits = allWaits(pod, scene, first, placement);
   return {
     kind: "Pod",
     namespace: pod.metadata.namespace,
@@ -41,15 +44,40 @@ export async function explainPod(pod: Pod, scene: Scene, inventory: Inventory): 
   };
 }
 
-function stateOf(pod: Pod): PodState {
+/** Reports whether the pod waits for a node, and all that it requests is known. */
+const canBePlaced = (pod: Pod, waits: readonly Wait[]): boolean =>
+  stateOfPod(pod) === "waiting" && !waits.some(({ for: what }) => unknown.has(what));
+
+/** Volumes that keep the pod from every node are left out of the trial: it answers for the rest. */
+function trialOf(pod: Pod, scene: Scene, waits: readonly Wait[]): Trial {
+  const { world, features, now } = scene;
+  const volumes = hasStorage(scene) && !waits.some(({ for: what }) => what === "volume");
+  return new Trial(world, pod, { features, now: () => now, volumes });
+}
+
+/** Returns all reasons in order: those before any node is looked at, then those of the nodes. */
+function allWaits(
+  pod: Pod,
+  scene: Scene,
+  first: readonly Wait[],
+  placement: Pick<PlacementData, "fits" | "message" | "refusals"> | null,
+): Wait[] {
+  const nodes = placementWaits(pod, first, placement);
+  if (nodes.length > 0) return [...first, ...nodes];
+  if (stateOfPod(pod) !== "waiting" || first.length > 0) return [...first];
+  return conditionWaits(pod, scene);
+}
+
+function stateOfPod(pod: Pod): PodState {
   if (isPodTerminal(pod)) return pod.metadata.deletionTimestamp === undefined ? "ended" : "ending";
   if (pod.metadata.deletionTimestamp !== undefined) return "ending";
   if (!pod.spec.nodeName) return "waiting";
   return pod.status?.phase === "Running" ? "running" : "starting";
 }
 
-function waitsOf(pod: Pod, state: PodState, scene: Scene): Wait[] {
-  switch (state) {
+/** Returns the reasons that hold whatever the nodes have. */
+function waitsOfPod(pod: Pod, scene: Scene): Wait[] {
+  switch (stateOfPod(pod)) {
     case "waiting":
       return waitsBeforeScheduling(pod, scene);
     case "starting":
@@ -58,21 +86,43 @@ function waitsOf(pod: Pod, state: PodState, scene: Scene): Wait[] {
     case "ending":
       return waitsToEnd(pod, scene);
     default:
-      return [];
+      return failureWaits(pod);
   }
 }
 
 /** Returns the reasons of the nodes, in the scheduler's words. */
-function placementWaits(pod: Pod, placement: PlacementData | null): Wait[] {
+function placementWaits(
+  pod: Pod,
+  first: readonly Wait[],
+  placement: Pick<PlacementData, "fits" | "message" | "refusals"> | null,
+): Wait[] {
   if (placement === null || placement.fits !== null || placement.message === null) return [];
-  const condition = pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
-  const since = condition?.status === "False" ? condition.lastTransitionTime : undefined;
-  const isDevices = placement.refusals.some(({ plugin }) => plugin === "DynamicResources");
+  const { message, refusals } = placement;
+  // The reasons before any attempt are known by then, but for other pods of its group.
+  if (refusals.length === 0 && first.length > 0) return [];
+  const isGroup = pod.spec.schedulingGroup?.podGroupName !== undefined && refusals.length === 0;
+  const isDevices = refusals.some(({ plugin }) => plugin === "DynamicResources");
+  const since = unscheduledOf(pod)?.lastTransitionTime;
   return [
-    wait(isDevices ? "devices" : "nodes", placement.message, {
+    wait(isGroup ? "pod-group" : isDevices ? "devices" : "nodes", message, {
       since: since === undefined ? null : String(since),
     }),
   ];
+}
+
+const unscheduledOf = ({ status }: Pod) =>
+  status?.conditions?.find(({ type, status }) => type === "PodScheduled" && status === "False");
+
+/**
+ * Returns what the scheduler last said of a pod that would fit: it may know what is not read here (volumes,
+ * extenders, its configuration), so that its words count.
+ */
+function conditionWaits(pod: Pod, scene: Scene): Wait[] {
+  const group = groupConditionWaits(pod, scene);
+  if (group.length > 0) return group;
+  const { message = "", reason, lastTransitionTime: since } = unscheduledOf(pod) ?? {};
+  if (message === "" || reason === "SchedulingGated") return [];
+  return [wait("scheduler", message, { since: since === undefined ? null : String(since) })];
 }
 
 function summaryOf(
@@ -87,7 +137,7 @@ function summaryOf(
   switch (state) {
     case "waiting":
       if (first !== undefined) return `pod ${name} waits${because}`;
-      return `pod ${name} fits on node ${placement?.fits}: a scheduler binds it as soon as it tries again`;
+      return `pod ${name} fits on node ${placement?.fits}: a scheduler binds it as soon as it tries${volumesText(pod)}`;
     case "starting":
       return `pod ${name} is on node ${pod.spec.nodeName} and does not run yet${because}`;
     case "running":
@@ -95,8 +145,14 @@ function summaryOf(
     case "ending":
       return `pod ${name} is being deleted${because}`;
     default:
-      return `pod ${name} has ended (${pod.status?.phase ?? "Unknown"})`;
+      return `pod ${name} has ended (${pod.status?.phase ?? "Unknown"})${because}`;
   }
+}
+
+/** Manifests without volumes say nothing about them. */
+function volumesText(pod: Pod): string {
+  const claims = volumeClaims(pod).map(({ name }) => name);
+  return claims.length === 0 ? "" : `, if its volume claims allow that (${names(claims)})`;
 }
 
 /**
@@ -115,15 +171,22 @@ const explainedReasons: ReadonlySet<string | undefined> = new Set([
   "FailedResourceClaimCreation",
   "FailedPrepareDynamicResources",
   "FailedUnprepareDynamicResources",
+  "FailedMount",
+  "FailedAttachVolume",
 ]);
 
-function factsOf(pod: Pod, { surroundings }: Scene): Fact[] {
+function factsOf(pod: Pod, scene: Scene): Fact[] {
+  const { surroundings } = scene;
   const owner = controllerOf(pod);
+  const scheduler = schedulerOf(pod, scene);
   const [event] = surroundings.events.filter(
     ({ type, reason }) => type === "Warning" && !explainedReasons.has(reason),
   );
   return [
     ...(pod.spec.nodeName ? [{ name: "node", value: pod.spec.nodeName }] : []),
+    ...(scheduler === undefined || scheduler === "default-scheduler"
+      ? []
+      : [{ name: "bound by", value: `scheduler ${scheduler}` }]),
     ...(owner === undefined ? [] : [{ name: "owner", value: `${owner.kind} ${owner.name}` }]),
     ...(event === undefined ? [] : [{ name: "last warning", value: `${event.reason}: ${event.message}` }]),
   ];

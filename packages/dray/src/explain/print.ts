@@ -55,25 +55,72 @@ function sinceText(since: string | null, now: number): string {
 }
 
 function placementLines(placement: PlacementData, waits: readonly Wait[]): string[] {
-  const { fits, message, nodes, refusals, promising, changes, tried, triedKinds } = placement;
-  if (fits !== null) return waits.length === 0 ? [] : [`With that, it would fit on node ${fits}`];
+  const { fits, message, nodes, refusals, promising, blockedBy, changes, tried, triedKinds } = placement;
+  if (fits !== null) return fitsLines(fits, waits);
+  if (refusals.length === 0 && tried === 0) return [];
   const said = message ?? "";
   const overview = refusals.map(({ claims: _, ...refusal }) => refusal);
   const [best] = promising;
+  const whose = blockedBy === null ? "it" : `pod ${blockedBy} of its group`;
   return [
-    `Nodes: none of ${nodes} can take it`,
+    `Nodes: none of ${nodes} can take ${whose}`,
     ...(overview.length > 1
       ? reasonLines({ nodes, refusals: overview }, said).map((line) => `  ${line}`)
       : []),
-    ...(best === undefined || best.claims.length === 0
-      ? []
-      : [
-          nodes === 1
-            ? `Node ${best.node}`
-            : `Node ${best.node} lacks least${promising.length > 1 ? ` (then ${names(promising.slice(1).map(({ node }) => node))}; -o json has all)` : ""}`,
-          ...nodeLines(best),
-        ]),
+    ...(best === undefined ? [] : bestLines(best, promising.slice(1), nodes)),
     ...changeLines(changes, tried, triedKinds),
+    ...emptyNodeLines(placement.emptyNode),
+  ];
+}
+
+/** The scheduler's words count where it sees more than the trial. */
+function fitsLines(fits: string, waits: readonly Wait[]): string[] {
+  if (waits.length === 0) return [];
+  if (waits.some(({ for: what }) => what === "scheduler"))
+    return [
+      `As far as can be read it would fit on node ${fits} now: the scheduler has not tried it since, or knows more`,
+    ];
+  if (waits.some(({ for: what }) => what === "volume"))
+    return [`Apart from its volumes it would fit on node ${fits}`];
+  return [`With that, it would fit on node ${fits}`];
+}
+
+/** Nodes without any device of the class lack it all: none of them lacks least. */
+function bestLines(best: NodeData, others: readonly NodeData[], nodes: number): string[] {
+  const lines = [...shortageLines(best), ...nodeLines(best)];
+  if (lines.length === 0) return [];
+  const title =
+    nodes === 1
+      ? `Node ${best.node}`
+      : hasClass(best)
+        ? `Node ${best.node} lacks least${others.length > 0 ? ` (then ${names(others.map(({ node }) => node))}; -o json has all)` : ""}`
+        : `No node has a device of each class that it requests. Node ${best.node}, for example`;
+  return [title, ...lines];
+}
+
+/** Reports whether the node has a device for each request, suitable or not. */
+const hasClass = ({ claims }: NodeData): boolean =>
+  claims.every(({ requests }) =>
+    requests.some(
+      ({ suitable, refused }) => suitable > 0 || refused.some(({ check }) => check !== "class-selector"),
+    ),
+  );
+
+function shortageLines({ shortages }: NodeData): string[] {
+  return shortages.map(({ resource, asked, left, total, holders }) =>
+    holders === undefined
+      ? `  ${resource}: ${asked} asked, ${left} left of ${total}`
+      : `  ${resource}: in use by ${podsText(holders)}`,
+  );
+}
+
+function emptyNodeLines(empty: PlacementData["emptyNode"]): string[] {
+  if (empty === null) return [];
+  const { node, reasons } = empty;
+  return [
+    `An empty node like ${node} would not take it either: ${reasons.join(", ")}`,
+    ...shortageLines(empty),
+    ...nodeLines(empty),
   ];
 }
 
@@ -81,10 +128,11 @@ function placementLines(placement: PlacementData, waits: readonly Wait[]): strin
 function nodeLines({ claims }: NodeData): string[] {
   return claims.flatMap(({ claim, requests }) =>
     requests.flatMap(({ refused, ...request }) => {
-      const groups = refused.map(({ pods = [], ...group }) => ({
+      const groups = refused.map(({ pods = [], rules = [], ...group }) => ({
         ...group,
         cause: pods.length === 0 ? group.cause : `${group.cause} of ${podsText(pods)}`,
         nodes: 1,
+        ...(rules.length > 0 && { rules }),
       }));
       return requestLines(claim, { ...request, mostOnOneNode: request.suitable, refused: groups }, 1).map(
         (line) =>
@@ -110,7 +158,13 @@ const changeWords: Readonly<Record<ChangeKind, string>> = {
   device: "more devices on a node",
   pods: "the end of other pods",
   node: "one more node",
-  several: "two of these together",
+  "class-selector": "another selector of the class",
+  "taint-rule": "one DeviceTaintRule less",
+  affinity: "no pod affinity",
+  spread: "no strict topology spread",
+  requests: "lower requests",
+  "host-port": "no host port",
+  several: "several of these together",
 };
 
 function changeLines(

@@ -5,7 +5,7 @@ import { checkPools } from "../manifests/pools.ts";
 import { counted } from "../text/words.ts";
 import { countsOf, deviceRow } from "../top/rows.ts";
 import type { Explained, Fact, Wait } from "./data.ts";
-import { wait } from "./waits.ts";
+import { wait } from "./scene.ts";
 
 type Report = Omit<Explained, "version" | "rights">;
 

@@ -1,7 +1,8 @@
-import { type KubeObject, StatusError } from "@dray/api";
+import { type Kind, type KubeObject, StatusError } from "@dray/api";
 import { kindOf } from "@dray/api/codec";
-import { Event, ResourceQuota } from "@dray/api/core/v1";
+import { Event, PersistentVolume, PersistentVolumeClaim, ResourceQuota } from "@dray/api/core/v1";
 import type { PodGroup } from "@dray/api/scheduling/v1beta1";
+import { CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment } from "@dray/api/storage/v1";
 import { listAll } from "@dray/client";
 import type { Connection } from "../connection/connect.ts";
 import type { MissingRight } from "../manifests/live.ts";
@@ -11,8 +12,10 @@ import { resourceOf } from "../observe/rights.ts";
 export interface Surroundings {
   /** False: manifests, on which no controller has acted. */
   readonly isLive: boolean;
-  /** Warnings about the object, the newest first. */
+  /** Events about the object, the newest first. */
   readonly events: readonly Event[];
+  /** The objects of storage; absent: they were not read. */
+  readonly storage?: readonly KubeObject[];
   readonly podGroups: readonly PodGroup[];
   readonly quotas: readonly ResourceQuota[];
   readonly missing: readonly MissingRight[];
@@ -34,7 +37,19 @@ export interface Wanted {
   readonly namespace: string | undefined;
   readonly podGroups: boolean;
   readonly quotas: boolean;
+  readonly storage: boolean;
 }
+
+/** Kinds of storage, as schedulers read them. */
+const storageKinds = [
+  PersistentVolumeClaim,
+  PersistentVolume,
+  StorageClass,
+  CSIDriver,
+  CSINode,
+  CSIStorageCapacity,
+  VolumeAttachment,
+] as const;
 
 /** The versions of pod groups, the newest first: all have the fields that are read here. */
 const groupVersions = ["v1beta1", "v1alpha3", "v1alpha2"];
@@ -54,7 +69,7 @@ export async function readSurroundings(connection: Connection, wanted: Wanted): 
     }
   }
   const fieldSelector = `involvedObject.kind=${wanted.kind},involvedObject.name=${wanted.name}`;
-  const [events, quotas, podGroups] = await Promise.all([
+  const [events, quotas, podGroups, storage] = await Promise.all([
     read("Event", async () => (await listAll(client.resource(Event), { namespace, fieldSelector })).items),
     wanted.quotas
       ? read(
@@ -63,14 +78,27 @@ export async function readSurroundings(connection: Connection, wanted: Wanted): 
         )
       : [],
     wanted.podGroups ? readGroups() : [],
+    wanted.storage ? readStorage() : undefined,
   ]);
   return {
     isLive: true,
     events: events.toSorted((a, b) => timeOf(b) - timeOf(a)),
+    ...(storage !== undefined && { storage }),
     quotas,
     podGroups,
     missing,
   };
+
+  /** Volumes count only if all of their kinds can be read. */
+  async function readStorage(): Promise<readonly KubeObject[] | undefined> {
+    const before = missing.length;
+    const all = await Promise.all(
+      storageKinds.map((row) =>
+        read(row.kind, async () => (await listAll(client.resource(row as Kind), {})).items),
+      ),
+    );
+    return missing.length === before ? all.flat() : undefined;
+  }
 
   async function readGroups(): Promise<PodGroup[]> {
     for (const version of groupVersions) {

@@ -195,6 +195,7 @@ test("an extended resource that devices serve is explained like a claim", async 
   const objects = [node("a"), slice("a", 2), served, held, runs("p0", "h0", "a"), asks];
   const answer = await explained("pod/waits", objects);
   assert.deepEqual(changes(answer), [
+    "requests: container c of the pod asking for 1 of example.com/gpu instead of 2: a",
     "device: 1 more device like gpu.example.com/a/gpu-1 on node a: a",
     "pods: pod default/p0 ending: a",
     "node: one more node like a: a-copy-1",
@@ -219,12 +220,16 @@ test("two changes are tried together where none helps alone", async () => {
   );
 });
 
-test("where no change helps the text says what was tried", async () => {
-  const huge = { requests: { cpu: "1000" } };
-  const asks = pod("waits", { containers: [{ name: "c", image: "c", resources: huge }] });
-  const answer = await explained("pod/waits", [...cluster, asks]);
-  assert.deepEqual(answer.placement!.triedKinds, ["node"]);
-  assert.match(explainText(answer, now), /^None of these would help \(1 change tried\): one more node$/m);
+test("where no change helps the text says what was tried, and why an empty node would not do", async () => {
+  const asks = pod("waits", usesClaim("wanted", { nodeSelector: { zone: "x" } }));
+  const nowhere = claim("wanted", { deviceClassName: "none" });
+  const answer = await explained("pod/waits", [...cluster, deviceClass("none", "false"), nowhere, asks]);
+  assert.deepEqual(changes(answer), []);
+  assert.equal(answer.placement!.emptyNode?.node, "a");
+  assert.match(
+    explainText(answer, now),
+    /^None of these would help \(\d+ changes tried\): .*one more node.*\nAn empty node like a would not take it either: /m,
+  );
 });
 
 test("names an exhausted counter and its holders", async () => {

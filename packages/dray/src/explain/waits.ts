@@ -1,36 +1,18 @@
-import type { Features } from "@dray/api";
-import type { Event, Pod, PodResourceClaim } from "@dray/api/core/v1";
-import { isPodActive, type PodClaim, podClaims } from "@dray/api/pod";
+import type { Pod, PodResourceClaim } from "@dray/api/core/v1";
+import { isPodActive } from "@dray/api/pod";
 import type { ResourceClaim } from "@dray/api/resource/v1";
 import { isForPod, isReservedForPod } from "@dray/controllers/objects";
 import { idOf, resultsOf } from "../inventory/devices.ts";
 import { missingText } from "../manifests/missing.ts";
 import { nameOf } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
-import { counted, names } from "../text/words.ts";
+import { names } from "../text/words.ts";
 import { requestedClasses } from "../top/rows.ts";
-import type { Wait, WaitFor } from "./data.ts";
+import type { Wait } from "./data.ts";
+import { extendedWaits } from "./extended-waits.ts";
+import { claimsOfPod, eventOf, type Scene, wait } from "./scene.ts";
 import { type Surroundings, sinceOf } from "./surroundings.ts";
-
-/** Input for the reasons why a pod waits. */
-export interface Scene {
-  readonly world: World;
-  readonly features: Features;
-  readonly surroundings: Surroundings;
-  /** Milliseconds since the epoch. */
-  readonly now: number;
-}
-
-export const wait = (what: WaitFor, message: string, more: Partial<Wait> = {}): Wait => ({
-  for: what,
-  message,
-  object: null,
-  since: null,
-  ...more,
-});
-
-const found = (events: readonly Event[], reason: string): Event | undefined =>
-  events.find((event) => event.reason === reason);
+import { volumeWaits } from "./volume-waits.ts";
 
 /**
  * Returns the reasons why a pod without a node is not tried, and the result of the last attempt, in order.
@@ -41,23 +23,14 @@ export function waitsBeforeScheduling(pod: Pod, scene: Scene): Wait[] {
     ...(pod.spec.schedulingGates ?? []).map(({ name }) =>
       wait("scheduling-gate", `scheduling gate ${name}: whoever set it has to remove it`),
     ),
+    ...volumeWaits(pod, scene),
+    ...extendedWaits(pod, scene),
     ...groupWaits(pod, scene),
     ...bindingWaits(pod, scene),
     ...preemptionWaits(pod, scene),
   ];
   // A scheduler does not report a pod that PreEnqueue holds back.
   return known.length > 0 ? known : schedulerWaits(pod, scene);
-}
-
-/** Returns the claims of a pod, with their objects in the API. */
-export function claimsOfPod(
-  pod: Pod,
-  world: World,
-): (PodClaim & { readonly claim: ResourceClaim | undefined })[] {
-  return podClaims(pod).map((used) => ({
-    ...used,
-    claim: used.name ? world.find("ResourceClaim", `${pod.metadata.namespace}/${used.name}`) : undefined,
-  }));
 }
 
 function claimWaits(pod: Pod, scene: Scene): Wait[] {
@@ -88,7 +61,7 @@ function notCreated(pod: Pod, entry: PodResourceClaim, scene: Scene): Wait[] {
     return [
       wait("claim-missing", missingText(world, "ResourceClaimTemplate", namespace, template), { object }),
     ];
-  const failed = found(surroundings.events, "FailedResourceClaimCreation");
+  const failed = eventOf(surroundings.events, "FailedResourceClaimCreation");
   if (failed === undefined)
     return [
       wait(
@@ -171,10 +144,18 @@ function groupWaits(pod: Pod, { world, surroundings }: Scene): Wait[] {
         { object },
       ),
     ];
-  const condition = group.status?.conditions?.find(
+  return [];
+}
+
+/** Returns the reason that the scheduler reports for the group, in its words. */
+export function groupConditionWaits(pod: Pod, { surroundings }: Scene): Wait[] {
+  const name = pod.spec.schedulingGroup?.podGroupName;
+  const group = surroundings.podGroups.find(({ metadata }) => metadata.name === name);
+  const condition = group?.status?.conditions?.find(
     ({ type, status }) => type === "PodGroupInitiallyScheduled" && status === "False",
   );
   if (condition === undefined) return [];
+  const object = `PodGroup ${pod.metadata.namespace}/${name}`;
   const since = condition.lastTransitionTime ?? null;
   return [
     wait("pod-group", `group ${name}: ${condition.message}`, { object, since: since && String(since) }),
@@ -245,6 +226,7 @@ function preemptionWaits(pod: Pod, { world }: Scene): Wait[] {
   return [wait("preemption", `node ${node} is kept for it${whom}`, { object: `Node ${node}` })];
 }
 
+/** Words for a pod whose scheduler is silent. */
 function schedulerWaits(pod: Pod, { surroundings }: Scene): Wait[] {
   // Manifests have no scheduler.
   if (!surroundings.isLive) return [];
@@ -254,118 +236,4 @@ function schedulerWaits(pod: Pod, { surroundings }: Scene): Wait[] {
   if (looked || condition !== undefined) return [];
   const scheduler = pod.spec.schedulerName ?? "default-scheduler";
   return [wait("scheduler", `scheduler "${scheduler}" has not reported anything about it: is it running?`)];
-}
-
-/** Returns the reasons why a pod with a node does not run there. */
-export function waitsOnNode(pod: Pod, { world, surroundings }: Scene): Wait[] {
-  // `stateOf` has seen it.
-  const node = pod.spec.nodeName!;
-  return [
-    ...nodeWaits(node, world),
-    ...claimsOfPod(pod, world).flatMap(({ claim }): Wait[] =>
-      claim === undefined ? [] : claimOnNode(pod, claim),
-    ),
-    ...prepareWaits(pod, surroundings.events),
-    ...containerWaits(pod),
-  ];
-}
-
-function nodeWaits(name: string, world: World): Wait[] {
-  const object = `Node ${name}`;
-  if (!world.isReadable("Node")) return [];
-  const node = world.find("Node", name);
-  if (node === undefined) return [wait("node", `node ${name} does not exist`, { object })];
-  const ready = node.status?.conditions?.find(({ type }) => type === "Ready");
-  if (ready === undefined || ready.status === "True") return [];
-  const { reason, message, lastTransitionTime } = ready;
-  return [
-    wait("node", `node ${name} is not ready: ${[reason, message].filter((part) => part).join(": ")}`, {
-      object,
-      since: lastTransitionTime === undefined ? null : String(lastTransitionTime),
-    }),
-  ];
-}
-
-/** A pod that was bound without a scheduler waits for the claim controller. */
-function claimOnNode(pod: Pod, claim: ResourceClaim): Wait[] {
-  const object = `ResourceClaim ${nameOf(claim)}`;
-  if (claim.status?.allocation === undefined)
-    return [
-      wait(
-        "claim-unusable",
-        `claim ${nameOf(claim)} has no devices: the pod was put on its node without a scheduler`,
-        {
-          object,
-        },
-      ),
-    ];
-  if (isReservedForPod(pod, claim, true)) return [];
-  return [wait("claim-unusable", `claim ${nameOf(claim)} is not reserved for the pod`, { object })];
-}
-
-/** Returns the messages of a kubelet whose driver cannot prepare claims. */
-function prepareWaits(pod: Pod, events: readonly Event[]): Wait[] {
-  const failed = found(events, "FailedPrepareDynamicResources");
-  if (failed === undefined || pod.status?.phase !== "Pending") return [];
-  const message = failed.message ?? "";
-  const driver = /DRA driver (\S+) is not registered/.exec(message)?.[1];
-  const since = sinceOf(failed);
-  if (driver === undefined) return [wait("prepare-failing", message, { since })];
-  const node = pod.spec.nodeName;
-  return [
-    wait(
-      "driver-not-registered",
-      `driver ${driver} is not registered with the kubelet of node ${node}: its plugin does not run there`,
-      { object: `Node ${node}`, since },
-    ),
-  ];
-}
-
-const notWaiting: ReadonlySet<string> = new Set(["PodInitializing", "ContainerCreating"]);
-
-function containerWaits({ status }: Pod): Wait[] {
-  return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].flatMap(
-    ({ name, state }): Wait[] => {
-      const { reason = "", message = "" } = state?.waiting ?? {};
-      if (reason === "" || notWaiting.has(reason)) return [];
-      return [wait("containers", `container ${name}: ${reason}${message === "" ? "" : `: ${message}`}`)];
-    },
-  );
-}
-
-/** Returns the reasons why a pod that is being deleted still exists. */
-export function waitsToEnd(pod: Pod, scene: Scene): Wait[] {
-  const { metadata, spec, status } = pod;
-  const { world, surroundings, now } = scene;
-  const since = metadata.deletionTimestamp === undefined ? null : String(metadata.deletionTimestamp);
-  const left = since === null ? 0 : Date.parse(since) - now;
-  const unprepare = surroundings.events.find(({ reason }) => reason === "FailedUnprepareDynamicResources");
-  // Devices are released after the containers have ended; the status of the pod changes at the end.
-  const running =
-    unprepare === undefined
-      ? (status?.containerStatuses ?? []).filter(({ state }) => state?.running !== undefined)
-      : [];
-  const finalizers = metadata.finalizers ?? [];
-  return [
-    ...(spec.nodeName ? nodeWaits(spec.nodeName, world) : []),
-    ...(unprepare === undefined
-      ? []
-      : [wait("unprepare-failing", unprepare.message ?? "", { since: sinceOf(unprepare) })]),
-    ...(running.length === 0
-      ? []
-      : [
-          wait(
-            "termination",
-            `${counted(running.length, "container")} still running (${names(running.map(({ name }) => name))})${left > 0 ? `: they have ${Math.ceil(left / 1000)} s left to end` : ": their time to end is over"}`,
-            { since },
-          ),
-        ]),
-    ...(finalizers.length === 0
-      ? []
-      : [
-          wait("finalizers", `finalizer ${finalizers.join(", ")}: whoever set it has to remove it`, {
-            since,
-          }),
-        ]),
-  ];
 }

@@ -2,7 +2,7 @@ import type { KubeObject } from "@dray/api";
 import type { DaemonSet, Deployment, ReplicaSet, StatefulSet } from "@dray/api/apps/v1";
 import type { Job } from "@dray/api/batch/v1";
 import { kindOf } from "@dray/api/codec";
-import type { Namespace, Node, Pod } from "@dray/api/core/v1";
+import type { Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod } from "@dray/api/core/v1";
 import type {
   DeviceClass,
   DeviceTaintRule,
@@ -13,11 +13,21 @@ import type {
 import type { PriorityClass } from "@dray/api/scheduling/v1";
 import type { PodGroup } from "@dray/api/scheduling/v1beta1";
 import type { KindRow } from "@dray/api/schema";
+import type {
+  CSIDriver,
+  CSINode,
+  CSIStorageCapacity,
+  StorageClass,
+  VolumeAttachment,
+} from "@dray/api/storage/v1";
 import { groupOf } from "./decode.ts";
 import type { Draft } from "./documents.ts";
 import { type Located, labelOfObject } from "./place.ts";
 
 interface Kinds {
+  CSIDriver: CSIDriver;
+  CSINode: CSINode;
+  CSIStorageCapacity: CSIStorageCapacity;
   DaemonSet: DaemonSet;
   Deployment: Deployment;
   DeviceClass: DeviceClass;
@@ -25,6 +35,8 @@ interface Kinds {
   Job: Job;
   Namespace: Namespace;
   Node: Node;
+  PersistentVolume: PersistentVolume;
+  PersistentVolumeClaim: PersistentVolumeClaim;
   Pod: Pod;
   PodGroup: PodGroup;
   PriorityClass: PriorityClass;
@@ -33,6 +45,8 @@ interface Kinds {
   ResourceClaimTemplate: ResourceClaimTemplate;
   ResourceSlice: ResourceSlice;
   StatefulSet: StatefulSet;
+  StorageClass: StorageClass;
+  VolumeAttachment: VolumeAttachment;
 }
 
 /** The kinds of a world, by `group/kind`; version v1 of their group by default. */
@@ -41,6 +55,8 @@ const worldKinds: ReadonlyMap<string, KindRow> = new Map(
     ["", "Node"],
     ["", "Pod"],
     ["", "Namespace"],
+    ["", "PersistentVolume"],
+    ["", "PersistentVolumeClaim"],
     ["apps", "DaemonSet"],
     ["apps", "Deployment"],
     ["apps", "ReplicaSet"],
@@ -53,6 +69,11 @@ const worldKinds: ReadonlyMap<string, KindRow> = new Map(
     ["resource.k8s.io", "ResourceSlice"],
     ["scheduling.k8s.io", "PodGroup", "v1beta1"],
     ["scheduling.k8s.io", "PriorityClass"],
+    ["storage.k8s.io", "CSIDriver"],
+    ["storage.k8s.io", "CSINode"],
+    ["storage.k8s.io", "CSIStorageCapacity"],
+    ["storage.k8s.io", "StorageClass"],
+    ["storage.k8s.io", "VolumeAttachment"],
   ].map(([group = "", kind = "", version = "v1"]) => {
     const row = kindOf(group, version, kind);
     if (row === undefined) throw new Error(`the API has no ${kind} in ${group}/${version}`);

@@ -27,9 +27,24 @@ const groups: Readonly<Record<string, string>> = {
   Node: "",
   Pod: "",
   ResourceQuota: "",
+  PersistentVolume: "",
+  PersistentVolumeClaim: "",
+  CSIDriver: "storage.k8s.io",
+  CSINode: "storage.k8s.io",
+  CSIStorageCapacity: "storage.k8s.io",
+  StorageClass: "storage.k8s.io",
+  VolumeAttachment: "storage.k8s.io",
+  DaemonSet: "apps",
+  Deployment: "apps",
+  ReplicaSet: "apps",
+  StatefulSet: "apps",
+  Job: "batch",
   PodGroup: "scheduling.k8s.io",
   PriorityClass: "scheduling.k8s.io",
 };
+
+const volumesUnknown = "which nodes the volumes of the pod allow is not known";
+const workloadsUnknown = "which pods belong to the workload is not known";
 
 /** Facts that are unknown without the list of a kind. */
 const consequences: Readonly<Record<string, string>> = {
@@ -45,6 +60,18 @@ const consequences: Readonly<Record<string, string>> = {
   ResourceClaimTemplate: "which claims templates make is not known",
   ResourceQuota: "whether a quota is used up is not known",
   ResourceSlice: "no device is known",
+  PersistentVolume: volumesUnknown,
+  PersistentVolumeClaim: volumesUnknown,
+  CSIDriver: volumesUnknown,
+  CSINode: volumesUnknown,
+  CSIStorageCapacity: volumesUnknown,
+  StorageClass: volumesUnknown,
+  VolumeAttachment: volumesUnknown,
+  DaemonSet: workloadsUnknown,
+  Deployment: workloadsUnknown,
+  ReplicaSet: workloadsUnknown,
+  StatefulSet: workloadsUnknown,
+  Job: workloadsUnknown,
 };
 
 /** Returns group and resource in the form of `kubectl create clusterrole`. */

@@ -47,6 +47,8 @@ export interface RequestRefusal {
 }
 
 export interface DeviceRefusal extends RefusalGroup {
+  /** The DeviceTaintRules that set the taint, where they are known. */
+  readonly rules?: readonly string[];
   /** Number of nodes. */
   readonly nodes: number;
 }

@@ -111,7 +111,15 @@ function foldedLine(groups: readonly DeviceRefusal[]): string {
 
 const value = (of: unknown): string => (typeof of === "string" ? of : jsonText(of));
 
-function detailOf({ cause, selector, constraint, counter, capacity, taint }: DeviceRefusal): string {
+function detailOf({
+  cause,
+  selector,
+  constraint,
+  counter,
+  capacity,
+  taint,
+  rules = [],
+}: DeviceRefusal): string {
   if (selector !== undefined) return selectorText(selector);
   if (constraint !== undefined) {
     const { kind, attribute, other, otherDevice } = constraint;
@@ -125,7 +133,7 @@ function detailOf({ cause, selector, constraint, counter, capacity, taint }: Dev
   }
   if (capacity !== undefined) return capacityText(capacity);
   if (taint !== undefined)
-    return `${taint.key}${taint.value ? `=${taint.value}` : ""}:${taint.effect} is not tolerated`;
+    return `${taint.key}${taint.value ? `=${taint.value}` : ""}:${taint.effect} is not tolerated${rules.length === 0 ? "" : ` (DeviceTaintRule ${rules.join(", ")} sets it)`}`;
   return cause;
 }
 

@@ -18,7 +18,10 @@ export interface Shortage {
   readonly holders?: readonly string[];
 }
 
-/** Returns the requests of the pod that exceed the rest of the node: figures of NodeResourcesFit and NodePorts. */
+/**
+ * Returns the requests of the pod that exceed the rest of the node: figures of NodeResourcesFit and
+ * NodePorts.
+ */
 export function shortagesOf(pod: Pod, node: NodeInfo, extendedClass: ExtendedClass | undefined): Shortage[] {
   const requests = [...requestsOf(pod)].filter(([resource]) => resource !== "pods");
   const short = [["pods", 1] as const, ...requests].flatMap(([resource, asked]): Shortage[] => {

@@ -2,9 +2,10 @@ import { systemClock } from "@dray/client";
 import { explain as explainObject } from "../../explain/explain.ts";
 import { kindWords } from "../../explain/kinds.ts";
 import { explainText } from "../../explain/print.ts";
+import { claimsOfPod } from "../../explain/scene.ts";
 import { parseSubject } from "../../explain/subject.ts";
 import { noSurroundings, readSurroundings } from "../../explain/surroundings.ts";
-import { claimsOfPod } from "../../explain/waits.ts";
+import { volumeClaims } from "../../explain/volume-waits.ts";
 import { Inventory } from "../../inventory/inventory.ts";
 import { type ObserveFlags, observe } from "../../observe/read.ts";
 import { grantText, missingRightLines, rightsOf } from "../../observe/rights.ts";
@@ -51,6 +52,7 @@ export async function explain(first: string, second: string | undefined, flags: 
         namespace: kind === "Pod" || kind === "ResourceClaim" ? namespace : undefined,
         podGroups: pod?.spec.schedulingGroup !== undefined,
         quotas: pod !== undefined && claimsOfPod(pod, world).some((each) => each.name === undefined),
+        storage: pod !== undefined && !pod.spec.nodeName && volumeClaims(pod).length > 0,
       });
     });
     progress.update("Asking the allocator");

@@ -1,45 +1,54 @@
 import type { RefusalGroup, RequestExplanation } from "@dray/allocator";
-import type { KubeObject } from "@dray/api";
-import { createdPodClaims } from "@dray/api/pod";
+import { Quantity } from "@dray/api";
 import type { DeviceToleration, ResourceClaim } from "@dray/api/resource/v1";
 import { nameOf } from "../../manifests/place.ts";
-import type { Change, NodeData } from "../data.ts";
+import type { Change, HeldRefusal, NodeData } from "../data.ts";
 import type { Trial } from "../trial.ts";
-import type { Attempts, Candidate } from "./attempts.ts";
-import {
-  bodyOf,
-  withCapacity,
-  withCount,
-  withoutConstraint,
-  withoutSelector,
-  withToleration,
-} from "./claim-edits.ts";
+import { type Attempts, applied, type Candidate } from "./attempts.ts";
+import { bodyOf, withCapacity, withCount, withoutConstraint, withToleration } from "./claim-edits.ts";
+import { claimEdits, claimText } from "./owners.ts";
+import { classSelectorChanges, selectorChanges } from "./selector-changes.ts";
+
+type NodeRequest = NodeData["claims"][number]["requests"][number];
+
+const order = ["toleration", "taint-rule", "selector", "class-selector", "constraint", "capacity"];
+
 /** Returns changes of the claims that may help. */
 export function claimChanges(trial: Trial, nodes: readonly NodeData[]): Candidate[] {
   const found = new Map<string, Candidate>();
-  for (const { claim, request, group } of groupsOf(trial, nodes)) {
-    for (const candidate of changesOfGroup(trial, claim, request, group)) {
-      if (!found.has(candidate.text)) found.set(candidate.text, candidate);
-    }
-  }
-  const order = ["toleration", "selector", "constraint", "capacity"];
-  return [...found.values()].toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
-}
-
-/** Returns the groups of refused devices of the nodes, with their claim. */
-function groupsOf(
-  trial: Trial,
-  nodes: readonly NodeData[],
-): { readonly claim: ResourceClaim; readonly request: RequestExplanation; readonly group: RefusalGroup }[] {
-  return requestsOf(trial, nodes).flatMap(({ claim, request }) =>
-    request.refused.map((group) => ({ claim, request, group })),
+  for (const { claim, request } of requestsOf(trial, nodes))
+    for (const group of request.refused)
+      for (const candidate of changesOfGroup(trial, claim, request, group))
+        if (!found.has(candidate.text)) found.set(candidate.text, candidate);
+  return [...found.values()].toSorted(
+    (a, b) => order.indexOf(a.kind) - order.indexOf(b.kind) || bySize(b) - bySize(a),
   );
 }
+
+/**
+ * Returns changes for extended resources that devices serve: only the scheduler makes their claim (KEP-5004).
+ */
+export function extendedChanges(trial: Trial, nodes: readonly NodeData[]): Candidate[] {
+  const found = new Map<string, Candidate>();
+  for (const { claims } of nodes)
+    for (const { claim, requests } of claims) {
+      if (trial.open.some((each) => nameOf(each) === claim)) continue;
+      for (const { deviceClass, refused } of requests)
+        for (const group of refused)
+          for (const candidate of [...ruleChanges(group), ...classSelectorChanges(trial, deviceClass, group)])
+            if (!found.has(candidate.text)) found.set(candidate.text, candidate);
+    }
+  return [...found.values()];
+}
+
+/** Larger amounts of capacity are tried first. */
+const bySize = ({ kind, about }: Candidate): number =>
+  kind === "capacity" ? Number(Quantity.parse(String(about["amount"])).nanoValue()) : 0;
 
 function requestsOf(
   trial: Trial,
   nodes: readonly NodeData[],
-): { readonly node: string; readonly claim: ResourceClaim; readonly request: RequestExplanation }[] {
+): { readonly node: string; readonly claim: ResourceClaim; readonly request: NodeRequest }[] {
   return nodes.flatMap(({ node, claims }) =>
     claims.flatMap((explained) => {
       const claim = trial.open.find((each) => nameOf(each) === explained.claim);
@@ -51,74 +60,76 @@ function requestsOf(
 function changesOfGroup(
   trial: Trial,
   claim: ResourceClaim,
-  { request }: RequestExplanation,
-  { check, selector, constraint, capacity, taint }: RefusalGroup,
+  { request, deviceClass }: RequestExplanation,
+  group: HeldRefusal,
 ): Candidate[] {
+  const { check, constraint, capacity } = group;
   const where = `request ${request} of ${claimText(trial, claim)}`;
   const about = { claim: nameOf(claim), request };
-  const by = (edit: (claim: ResourceClaim) => ResourceClaim) => ({
-    object: claim,
-    edit: (object: KubeObject) => edit(object as ResourceClaim),
-  });
-  if (check === "taint" && taint !== undefined) {
-    const { key, value, effect } = taint;
-    const toleration = value
-      ? { key, operator: "Equal", value, effect }
-      : { key, operator: "Exists", effect };
-    const text = `${where} tolerating ${key}${value ? `=${value}` : ""}:${effect}`;
-    return [
-      {
-        kind: "toleration",
-        text,
-        about: { ...about, taint: `${key}${value ? `=${value}` : ""}:${effect}` },
-        ...by((each) => withToleration(each, request, toleration as DeviceToleration)),
-      },
-    ];
-  }
-  if (check === "request-selector" && selector !== undefined) {
-    const { expression } = selector;
-    const one: Candidate = {
-      ...{ kind: "selector", about: { ...about, selector: expression } },
-      text: `${where} without the selector ${expression}`,
-      ...by((each) => withoutSelector(each, request, expression)),
-    };
-    if ((bodyOf(claim, request)?.selectors ?? []).length < 2) return [one];
-    const text = `${where} without its selectors`;
-    return [one, { kind: "selector", text, about, ...by((each) => withoutSelector(each, request)) }];
-  }
+  if (check === "taint") return taintChanges(trial, claim, request, group);
+  if (check === "request-selector" || check === "error")
+    return selectorChanges(trial, { claim, request, deviceClass }, group);
   if (check === "constraint" && constraint !== undefined) {
     const { kind, attribute } = constraint;
-    const text = `${claimText(trial, claim)} without the constraint ${kind} ${attribute}`;
     return [
       {
         kind: "constraint",
-        text,
+        text: `${claimText(trial, claim)} without the constraint ${kind} ${attribute}`,
         about: { claim: nameOf(claim), [kind]: attribute },
-        ...by((each) => withoutConstraint(each, kind, attribute)),
+        edits: claimEdits(trial, claim, (each) => withoutConstraint(each, kind, attribute)),
       },
     ];
   }
-  if (check === "capacity" && capacity?.left !== undefined && !/^0/.test(capacity.left)) {
-    const { key, left } = capacity;
-    const text = `${where} asking for ${left} of ${key}`;
-    return [
-      {
-        kind: "capacity",
-        text,
-        about: { ...about, capacity: key, amount: left },
-        ...by((each) => withCapacity(each, request, key, left)),
+  if (check !== "capacity" || capacity?.fitting === undefined) return [];
+  const amounts = Object.entries(capacity.fitting);
+  const [key, amount] = amounts[0]!;
+  const rest = amounts.slice(1).map(([other, less]) => `${less} of ${other}`);
+  return [
+    {
+      kind: "capacity",
+      text: `${where} asking for ${[`${amount} of ${key}`, ...rest].join(" and ")}`,
+      about: {
+        ...about,
+        ...{ capacity: key, amount },
+        ...(rest.length > 0 && { amounts: amounts.map(([other, less]) => `${other}=${less}`) }),
       },
-    ];
-  }
-  return [];
+      edits: claimEdits(trial, claim, (each) =>
+        amounts.reduce((changed, [other, less]) => withCapacity(changed, request, other, less), each),
+      ),
+      once: `capacity ${nameOf(claim)} ${request}`,
+    },
+  ];
 }
 
-/** `claim default/a` and its template, which is the object to change. */
-function claimText({ pod }: Trial, claim: ResourceClaim): string {
-  const used = createdPodClaims(pod).find(({ name }) => name === claim.metadata.name);
-  const template = used?.entry?.resourceClaimTemplateName;
-  return `claim ${nameOf(claim)}${template === undefined ? "" : ` (template ${template})`}`;
+function taintChanges(
+  trial: Trial,
+  claim: ResourceClaim,
+  request: string,
+  group: HeldRefusal & Pick<RefusalGroup, "taint">,
+): Candidate[] {
+  const { taint } = group;
+  if (taint === undefined) return [];
+  const { key, value, effect } = taint;
+  const toleration = value ? { key, operator: "Equal", value, effect } : { key, operator: "Exists", effect };
+  const text = `${key}${value ? `=${value}` : ""}:${effect}`;
+  return [
+    {
+      kind: "toleration",
+      text: `request ${request} of ${claimText(trial, claim)} tolerating ${text}`,
+      about: { claim: nameOf(claim), request, taint: text },
+      edits: claimEdits(trial, claim, (each) =>
+        withToleration(each, request, toleration as DeviceToleration),
+      ),
+    },
+    ...ruleChanges(group),
+  ];
 }
+
+const ruleChanges = ({ rules = [] }: HeldRefusal): Candidate[] =>
+  rules.map((rule) => ({
+    ...{ kind: "taint-rule", text: `DeviceTaintRule ${rule} deleted`, about: { rule } },
+    ...{ edits: [], gone: [`DeviceTaintRule ${rule}`] },
+  }));
 
 /** Maximum number of smaller counts to try for a request. */
 const maxCounts = 3;
@@ -136,20 +147,31 @@ export async function fewerDevices(
   );
   for (const all of byRequest.values()) {
     const { claim, request } = all[0]!;
-    const wanted = Number(bodyOf(claim, request.request)?.count ?? 1);
+    const body = bodyOf(claim, request.request);
+    // All devices of a node have no count (resource/v1 DeviceAllocationMode).
+    if (body?.allocationMode === "All") continue;
+    const wanted = Number(body?.count ?? 1);
     const maxCount = Math.min(wanted - 1, Math.max(...all.map((each) => each.request.suitable)));
-    for (let count = maxCount; count > Math.max(0, maxCount - maxCounts); count--) {
-      const node = await attempts.ask("count", () => trial.with([withCount(claim, request.request, count)]));
-      if (node === null) continue;
-      const text = `request ${request.request} of ${claimText(trial, claim)} for ${count} instead of ${wanted} devices`;
-      changes.push({
+    for (const count of countsBelow(maxCount)) {
+      const edits = claimEdits(trial, claim, (each) => withCount(each, request.request, count));
+      const change: Candidate = {
         kind: "count",
-        text,
-        node,
+        text: `request ${request.request} of ${claimText(trial, claim)} for ${count} instead of ${wanted} devices`,
         about: { claim: nameOf(claim), request: request.request, count },
-      });
+        edits,
+      };
+      const node = await attempts.ask("count", () => trial.with(applied([change]).objects));
+      if (node === null) continue;
+      const { edits: _, ...found } = change;
+      changes.push({ ...found, node });
       break;
     }
   }
   return changes;
+}
+
+/** Returns the largest count and those just below it, then 1. */
+function countsBelow(max: number): number[] {
+  const counts = Array.from({ length: maxCounts }, (_, i) => max - i).filter((count) => count > 0);
+  return [...new Set([...counts, ...(max > 0 ? [1] : [])])];
 }

@@ -50,6 +50,21 @@ export function withoutSelector(claim: ResourceClaim, name: string, expression?:
   });
 }
 
+/** Returns the claim with another expression in the place of a selector. */
+export function withSelector(
+  claim: ResourceClaim,
+  name: string,
+  expression: string,
+  replacement: string,
+): ResourceClaim {
+  return withBody(claim, name, ({ selectors = [], ...body }) => ({
+    ...body,
+    selectors: selectors.map((selector) =>
+      selector.cel?.expression === expression ? { cel: { expression: replacement } } : selector,
+    ),
+  }));
+}
+
 export function withoutConstraint(claim: ResourceClaim, kind: string, attribute: string): ResourceClaim {
   const constraints = (claim.spec.devices?.constraints ?? []).filter(
     ({ matchAttribute, distinctAttribute }) =>

@@ -20,7 +20,7 @@ const afterSelectors: ReadonlySet<Check> = new Set([
 ]);
 
 /** Maximum number of added devices. */
-const maxDevices = 8;
+const maxDevices = 16;
 /** Maximum number of nodes to add devices to. */
 const maxNodes = 3;
 const pool = "more-devices";
@@ -45,7 +45,8 @@ export async function moreDevices(
     const like = deviceLike(trial, allocator, shapeOf(trial, claim, request), nodes);
     if (like === undefined) continue;
     const lacking = Math.min(maxDevices, Math.max(1, request.wanted - request.suitable));
-    for (const count of new Set([1, lacking, Math.min(maxDevices, request.wanted)])) {
+    const wanted = request.wanted * trial.members.length;
+    for (const count of new Set([1, lacking, Math.min(maxDevices, wanted)])) {
       const landed = await attempts.ask("device", () => trial.with([sliceOf(like, node, count)]));
       if (landed === null) continue;
       done.add(key);
@@ -55,7 +56,7 @@ export async function moreDevices(
         kind: "device",
         text,
         node: landed,
-        about: { claim, request: request.request, device: id, count },
+        about: { claim, request: request.request, device: id, node, count },
       });
       break;
     }

@@ -4,21 +4,21 @@ import { createdPodClaims, isPodActive } from "@dray/api/pod";
 import { controllerOf } from "@dray/controllers/objects";
 import { resultsOf } from "../../inventory/devices.ts";
 import { labelOfObject, nameOf } from "../../manifests/place.ts";
-import { names } from "../../text/words.ts";
 import type { Change, NodeData } from "../data.ts";
 import type { Trial } from "../trial.ts";
 import type { Attempts } from "./attempts.ts";
 import { withoutConsumer } from "./claim-edits.ts";
 
 /** Maximum number of nodes, and of pods on each, to try. */
-const maxNodes = 2;
-const maxPods = 16;
+const maxNodes = 4;
+const maxPods = 32;
 /** Maximum number of reported changes. */
 const maxChanges = 2;
 
 /**
  * Returns the minimum set of pods whose end makes room, lowest priority first, for each of the most promising
- * nodes: ends all of them, then restores one after the other if the pod still fits.
+ * nodes, and of the pods that have its claims elsewhere: ends all of them, then restores one after the other
+ * if the pod still fits.
  */
 export async function podsEnding(
   trial: Trial,
@@ -26,9 +26,13 @@ export async function podsEnding(
   attempts: Attempts,
 ): Promise<Change[]> {
   const found: { readonly pods: readonly Pod[]; readonly node: string }[] = [];
-  for (const { node } of nodes.slice(0, maxNodes)) {
-    let ending = blockingPods(trial, node);
-    if (ending.length === 0) continue;
+  const tried = new Set<string>();
+  const sets = [...nodes.slice(0, maxNodes).map(({ node }) => blockingPods(trial, node)), otherUsers(trial)];
+  for (const set of sets) {
+    const key = set.map(nameOf).join();
+    let ending = set;
+    if (ending.length === 0 || tried.has(key)) continue;
+    tried.add(key);
     let landed = await attempts.ask("pods", () => trial.with(...without(trial, ending)));
     if (landed === null) continue;
     // The most important pods are restored first.
@@ -40,16 +44,39 @@ export async function podsEnding(
     }
     found.push({ pods: ending, node: landed });
   }
+  // More important pods that wait may take all of what the end of several pods frees.
+  if (found.length === 0 && trial.rivals.length > 0) {
+    for (const pod of new Set(sets.flat())) {
+      const node = await attempts.ask("pods", () => trial.with(...without(trial, [pod])));
+      if (node !== null) found.push({ pods: [pod], node });
+    }
+  }
   const unique = new Map(found.map((each) => [each.pods.map(nameOf).join(), each]));
   return [...unique.values()]
     .toSorted((a, b) => a.pods.length - b.pods.length || priorityOf(a.pods) - priorityOf(b.pods))
     .slice(0, maxChanges)
     .map(({ pods, node }) => ({
       kind: "pods",
-      text: `${pods.length === 1 ? "pod" : "pods"} ${names(pods.map(nameOf))} ending`,
+      text: `${pods.length === 1 ? "pod" : "pods"} ${pods.map(nameOf).join(", ")} ending`,
       node,
       about: { pods: pods.map(nameOf) },
     }));
+}
+
+/** Returns the other users of the pod's claims: without them the claims are free for other nodes. */
+function otherUsers({ world, pod }: Trial): Pod[] {
+  const uids = new Set(
+    createdPodClaims(pod).flatMap(({ name }) =>
+      (world.find("ResourceClaim", `${pod.metadata.namespace}/${name}`)?.status?.reservedFor ?? []).map(
+        ({ uid }) => uid,
+      ),
+    ),
+  );
+  return world
+    .all("Pod")
+    .map(({ object }) => object)
+    .filter(({ metadata: { uid } }) => uid !== pod.metadata.uid && uids.has(uid))
+    .slice(0, maxPods);
 }
 
 const priority = ({ spec }: Pod): number => spec.priority ?? 0;
@@ -57,7 +84,8 @@ const priorityOf = (pods: readonly Pod[]): number => Math.max(...pods.map(priori
 
 /** Returns the pods on the node and those with devices that the node can reach, lowest priority first. */
 function blockingPods(trial: Trial, node: string): Pod[] {
-  const { world, pod } = trial;
+  const { world, members } = trial;
+  const own = new Set(members.map(({ metadata }) => metadata.uid));
   const pools = new Set(
     world
       .all("ResourceSlice")
@@ -74,7 +102,7 @@ function blockingPods(trial: Trial, node: string): Pod[] {
     world
       .all("Pod")
       .map(({ object }) => object)
-      .filter((each) => each.metadata.uid !== pod.metadata.uid && isPodActive(each))
+      .filter((each) => !own.has(each.metadata.uid) && isPodActive(each))
       .filter((each) => each.spec.nodeName === node || holders.has(each.metadata.uid))
       // The controller of a daemon replaces it at once.
       .filter((each) => controllerOf(each)?.kind !== "DaemonSet")

@@ -1,0 +1,126 @@
+import type { Pod } from "@dray/api/core/v1";
+import type { ResourceClaim } from "@dray/api/resource/v1";
+import { isReservedForPod } from "@dray/controllers/objects";
+import { nameOf } from "../manifests/place.ts";
+import type { World } from "../manifests/world.ts";
+import { counted, names } from "../text/words.ts";
+import type { Wait } from "./data.ts";
+import { claimsOfPod, type Scene, schedulerOf, wait } from "./scene.ts";
+import { hasSandbox, startWaits } from "./start-waits.ts";
+import { sinceOf } from "./surroundings.ts";
+
+/** Returns the reasons why a pod with a node does not run there. */
+export function waitsOnNode(pod: Pod, scene: Scene): Wait[] {
+  const { world } = scene;
+  // `stateOf` has seen it.
+  const node = pod.spec.nodeName!;
+  return [
+    ...nodeWaits(node, world),
+    ...claimsOfPod(pod, world).flatMap(({ claim }): Wait[] =>
+      claim === undefined ? [] : claimOnNode(pod, claim, scene),
+    ),
+    ...(hasSandbox(pod) ? [] : startWaits(pod, scene)),
+    ...containerWaits(pod),
+  ];
+}
+
+function nodeWaits(name: string, world: World): Wait[] {
+  const object = `Node ${name}`;
+  if (!world.isReadable("Node")) return [];
+  const node = world.find("Node", name);
+  if (node === undefined) return [wait("node", `node ${name} does not exist`, { object })];
+  const ready = node.status?.conditions?.find(({ type }) => type === "Ready");
+  if (ready === undefined || ready.status === "True") return [];
+  const { reason, message, lastTransitionTime } = ready;
+  return [
+    wait("node", `node ${name} is not ready: ${[reason, message].filter((part) => part).join(": ")}`, {
+      object,
+      since: lastTransitionTime === undefined ? null : String(lastTransitionTime),
+    }),
+  ];
+}
+
+/** A pod that was bound without a scheduler waits for the claim controller. */
+function claimOnNode(pod: Pod, claim: ResourceClaim, scene: Scene): Wait[] {
+  const object = `ResourceClaim ${nameOf(claim)}`;
+  if (claim.status?.allocation === undefined) {
+    const scheduler = schedulerOf(pod, scene);
+    const by =
+      scheduler === undefined
+        ? "the pod was put on its node without a scheduler"
+        : `scheduler ${scheduler} has bound the pod without them`;
+    return [wait("claim-unusable", `claim ${nameOf(claim)} has no devices: ${by}`, { object })];
+  }
+  if (isReservedForPod(pod, claim, true)) return [];
+  return [wait("claim-unusable", `claim ${nameOf(claim)} is not reserved for the pod`, { object })];
+}
+
+const notWaiting: ReadonlySet<string> = new Set(["PodInitializing", "ContainerCreating"]);
+
+function containerWaits({ status }: Pod): Wait[] {
+  return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].flatMap(
+    ({ name, state }): Wait[] => {
+      const { reason = "", message = "" } = state?.waiting ?? {};
+      if (reason === "" || notWaiting.has(reason)) return [];
+      return [wait("containers", `container ${name}: ${reason}${message === "" ? "" : `: ${message}`}`)];
+    },
+  );
+}
+
+/** Returns the reasons why a pod that is being deleted still exists. */
+export function waitsToEnd(pod: Pod, scene: Scene): Wait[] {
+  const { metadata, spec, status } = pod;
+  const { world, surroundings, now } = scene;
+  const since = metadata.deletionTimestamp === undefined ? null : String(metadata.deletionTimestamp);
+  const left = since === null ? 0 : Date.parse(since) - now;
+  const unprepare = surroundings.events.find(({ reason }) => reason === "FailedUnprepareDynamicResources");
+  // Devices are released after the containers have ended; the status of the pod changes at the end.
+  const running =
+    unprepare === undefined
+      ? (status?.containerStatuses ?? []).filter(({ state }) => state?.running !== undefined)
+      : [];
+  const finalizers = metadata.finalizers ?? [];
+  return [
+    ...(spec.nodeName ? nodeWaits(spec.nodeName, world) : []),
+    ...(unprepare === undefined
+      ? []
+      : [wait("unprepare-failing", unprepare.message ?? "", { since: sinceOf(unprepare) })]),
+    ...(running.length === 0
+      ? []
+      : [
+          wait(
+            "termination",
+            `${counted(running.length, "container")} still running (${names(running.map(({ name }) => name))})${left > 0 ? `: they have ${Math.ceil(left / 1000)} s left to end` : ": their time to end is over"}`,
+            { since },
+          ),
+        ]),
+    ...(finalizers.length === 0
+      ? []
+      : [
+          wait("finalizers", `finalizer ${finalizers.join(", ")}: whoever set it has to remove it`, {
+            since,
+          }),
+        ]),
+  ];
+}
+
+/** Returns the reasons why a pod has failed: what ended it, and its containers. */
+export function failureWaits({ status }: Pod): Wait[] {
+  if (status?.phase !== "Failed") return [];
+  const disruption = status.conditions?.find(
+    ({ type, status }) => type === "DisruptionTarget" && status === "True",
+  );
+  const texts = [
+    ...(disruption === undefined ? [] : [[disruption.reason, disruption.message]]),
+    ...(status.reason || status.message ? [[status.reason, status.message]] : []),
+  ].map((parts) => parts.filter((part) => part).join(": "));
+  const containers = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])].flatMap(
+    ({ name, state }) => {
+      const { exitCode = 0, reason = "", message = "" } = state?.terminated ?? {};
+      if (exitCode === 0) return [];
+      const why = [reason, message].filter((part) => part !== "").join(": ");
+      return [`container ${name} ended with exit code ${exitCode}${why === "" ? "" : ` (${why})`}`];
+    },
+  );
+  return [...new Set([...texts, ...containers])].map((text) => wait("failure", text));
+}
