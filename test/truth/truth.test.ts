@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { seedOr } from "@dray/testing/random";
+import { checkCase } from "./check.ts";
+
+const cases = 500;
+const seed = seedOr(20261128);
+
+test(`the answers of explain about ${cases} random clusters hold when they are acted on (DRAY_SEED=${seed})`, async () => {
+  const causes = new Set<string>();
+  for (let i = 0; i < cases; i++) {
+    const { violations, troubles, ...result } = await checkCase(seed + i);
+    assert.deepEqual(violations, [], `npm run truth -- --only ${seed + i} (${troubles.join(", ")})`);
+    for (const cause of result.causes) causes.add(cause);
+  }
+  // The cases have something to find.
+  for (const cause of ["devices", "nodes", "pod-group", "volume", "prepare", "containers", "quota"])
+    assert.ok(causes.has(cause), cause);
+});
