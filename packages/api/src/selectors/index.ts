@@ -5,6 +5,7 @@ export {
   type LabelSelection,
   type Labels,
   labelSelectorOf,
+  matchesIfValid,
   matchLabels,
   parseLabelSelector,
   requirementOf,

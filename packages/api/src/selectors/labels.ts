@@ -354,3 +354,17 @@ export function labelSelectorOf(selector: LabelSelector | null | undefined): Lab
   ];
   return requirements.length === 0 ? everything : selectionOf(requirements);
 }
+
+/**
+ * Reports whether a selector matches, for loops over selectors of many objects: an invalid one, which only
+ * its own object suffers from, matches nothing.
+ * Upstream: k8s.io/client-go/listers/apps/v1, GetPodReplicaSets and its like.
+ */
+export function matchesIfValid(selector: () => LabelSelection, labels: Labels | undefined): boolean {
+  try {
+    return selector().matches(labels);
+  } catch (error) {
+    if (error instanceof SelectorError) return false;
+    throw error;
+  }
+}

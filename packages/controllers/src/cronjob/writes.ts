@@ -53,6 +53,8 @@ export class CronJobWrites {
 
   /** Reports whether the Job is there: the cache may not have one that was made just now. */
   async exists({ namespace = "", name = "", uid }: ObjectReference): Promise<boolean> {
+    // A reference that nobody can follow.
+    if (namespace === "" || name === "") return false;
     try {
       return (await this.#client.resource(Job).get({ namespace, name })).metadata.uid === uid;
     } catch (error) {

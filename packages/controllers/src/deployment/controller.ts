@@ -1,4 +1,4 @@
-import { labelSelectorOf } from "@dray/api";
+import { labelSelectorOf, matchesIfValid } from "@dray/api";
 import { Deployment, ReplicaSet } from "@dray/api/apps/v1";
 import { Pod } from "@dray/api/core/v1";
 import { keyOf } from "@dray/client";
@@ -38,7 +38,7 @@ export async function startDeploymentController(context: ControllerContext): Pro
       return;
     }
     for (const deployment of deployments.byIndex("namespace", namespace))
-      if (labelSelectorOf(deployment.spec.selector).matches(set.metadata.labels))
+      if (matchesIfValid(() => labelSelectorOf(deployment.spec.selector), set.metadata.labels))
         deploymentChanged(deployment);
   }
   sets.handle({ add: setChanged, update: setChanged, delete: setChanged });

@@ -1,4 +1,4 @@
-import { labelSelectorOf } from "@dray/api";
+import { labelSelectorOf, matchesIfValid } from "@dray/api";
 import { Pod } from "@dray/api/core/v1";
 import { PodDisruptionBudget } from "@dray/api/policy/v1";
 import { keyOf, refOf } from "@dray/client";
@@ -48,7 +48,7 @@ export async function startDisruptionController(context: ControllerContext): Pro
     if (old !== undefined && old.metadata.labels !== pod.metadata.labels) podChanged(old);
     const matching = budgets
       .byIndex("namespace", pod.metadata.namespace)
-      .filter(({ spec }) => labelSelectorOf(spec.selector).matches(pod.metadata.labels));
+      .filter(({ spec }) => matchesIfValid(() => labelSelectorOf(spec.selector), pod.metadata.labels));
     for (const budget of matching) budgetChanged(budget);
     if (matching.length > 1 && old === undefined) {
       const { namespace, name } = pod.metadata;

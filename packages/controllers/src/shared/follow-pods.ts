@@ -1,4 +1,10 @@
-import type { Kind, KubeObject, LabelSelection, NamespacedMeta } from "@dray/api";
+import {
+  type Kind,
+  type KubeObject,
+  type LabelSelection,
+  matchesIfValid,
+  type NamespacedMeta,
+} from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import { type Informer, keyOf } from "@dray/client";
 import { controllerOf, refersTo } from "./owners.ts";
@@ -31,7 +37,7 @@ export function followPods<O extends Owner>(
       return;
     }
     for (const owner of owners.byIndex("namespace", namespace))
-      if (selectorOf(owner).matches(labels)) changed(keyOf(owner.metadata));
+      if (matchesIfValid(() => selectorOf(owner), labels)) changed(keyOf(owner.metadata));
   }
   pods.handle({ add: podChanged, update: podChanged, delete: podChanged });
 }

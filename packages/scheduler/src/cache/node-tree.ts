@@ -7,7 +7,8 @@ const regionLabels = ["topology.kubernetes.io/region", "failure-domain.beta.kube
  * The same for nodes of one zone, "" for those of none. Upstream: component-helpers/node/topology,
  * GetZoneKey.
  */
-export function zoneOf({ metadata: { labels = {} } }: Node): string {
+export function zoneOf({ metadata }: Node): string {
+  const labels = metadata.labels ?? {};
   const first = (names: readonly string[]): string => names.map((name) => labels[name]).find(Boolean) ?? "";
   const [region, zone] = [first(regionLabels), first(zoneLabels)];
   return region === "" && zone === "" ? "" : `${region}\0${zone}`;

@@ -190,3 +190,11 @@ test("events wake the pod where they bring what it waits for", () => {
     [true, false, true, true, false],
   );
 });
+
+/** Upstream: framework/types.go, NodeInfo.AddPod ignores errors of NewPodInfo; filtering.go, PreFilter. */
+test("invalid terms of running pods have no effect, and those of the pod itself are its reason", () => {
+  const invalid = far(matches("x", "zone", { labelSelector: { matchLabels: { "": "x" } } }));
+  const nodes = cluster({ a1: [pod("db", invalid)], b1: [pod("web", far(matches("x")))] });
+  assert.deepEqual(filter(plugin, pod("x"), nodes), { a1: "", b1: unwanted });
+  assert.match(String(preFilter(plugin, pod("y", invalid), nodes)), /^parsing pod: key: Invalid value/);
+});

@@ -116,6 +116,11 @@ export function interPodAffinity(args: PluginArgs["InterPodAffinity"], labelsOf:
     name,
     dependsOnOtherNodes: true,
     preFilter(state, pod, nodes) {
+      const { problem } = termsOf(pod);
+      if (problem !== undefined) {
+        const reasons = [`parsing pod: ${problem}`];
+        return { type: "reject", rejection: { plugin: name, reasons, resolvable: false } };
+      }
       keepNodes(state, nodes);
       const found = stateOf(pod, nodes);
       state.set(name, found);

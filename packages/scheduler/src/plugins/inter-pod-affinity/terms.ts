@@ -1,4 +1,4 @@
-import { type LabelSelection, labelSelectorOf } from "@dray/api";
+import { type LabelSelection, labelSelectorOf, SelectorError } from "@dray/api";
 import type { Pod, PodAffinityTerm } from "@dray/api/core/v1";
 
 /** The labels of a namespace. */
@@ -54,11 +54,16 @@ export interface AffinityTerms {
   readonly requiredAnti: readonly AffinityTerm[];
   readonly preferred: readonly AffinityTerm[];
   readonly preferredAnti: readonly AffinityTerm[];
+  /** Why a list of terms cannot be read; it counts as empty then. */
+  readonly problem?: string;
 }
 
 const noTerms: AffinityTerms = { required: [], requiredAnti: [], preferred: [], preferredAnti: [] };
 
-/** Reads the terms of pods, once for each. */
+/**
+ * Reads the terms of pods, once for each. Terms of running pods that are invalid have no effect.
+ * Upstream: kube-scheduler/framework/types.go, PodInfo.Update; NodeInfo.AddPod ignores its error.
+ */
 export function affinityTerms(labelsOf: NamespaceLabels): (pod: Pod) => AffinityTerms {
   const known = new WeakMap<Pod, AffinityTerms>();
   return (pod) => {
@@ -66,20 +71,35 @@ export function affinityTerms(labelsOf: NamespaceLabels): (pod: Pod) => Affinity
     if (podAffinity === undefined && podAntiAffinity === undefined) return noTerms;
     let terms = known.get(pod);
     if (terms === undefined) {
-      const required = (side: typeof podAffinity): AffinityTerm[] =>
-        (side?.requiredDuringSchedulingIgnoredDuringExecution ?? []).map(
-          (term) => new AffinityTerm(pod, term, labelsOf),
+      let problem: string | undefined;
+      const read = (list: () => readonly AffinityTerm[]): readonly AffinityTerm[] => {
+        try {
+          return list();
+        } catch (error) {
+          if (!(error instanceof SelectorError)) throw error;
+          problem ??= error.message;
+          return [];
+        }
+      };
+      const required = (side: typeof podAffinity): readonly AffinityTerm[] =>
+        read(() =>
+          (side?.requiredDuringSchedulingIgnoredDuringExecution ?? []).map(
+            (term) => new AffinityTerm(pod, term, labelsOf),
+          ),
         );
-      const preferred = (side: typeof podAffinity): AffinityTerm[] =>
-        (side?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(
-          ({ podAffinityTerm, weight }) => new AffinityTerm(pod, podAffinityTerm, labelsOf, weight),
+      const preferred = (side: typeof podAffinity): readonly AffinityTerm[] =>
+        read(() =>
+          (side?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(
+            ({ podAffinityTerm, weight }) => new AffinityTerm(pod, podAffinityTerm, labelsOf, weight),
+          ),
         );
-      terms = {
+      const lists = {
         required: required(podAffinity),
         requiredAnti: required(podAntiAffinity),
         preferred: preferred(podAffinity),
         preferredAnti: preferred(podAntiAffinity),
       };
+      terms = { ...lists, ...(problem !== undefined && { problem }) };
       known.set(pod, terms);
     }
     return terms;

@@ -1,4 +1,4 @@
-import { labelSelectorOf } from "@dray/api";
+import { labelSelectorOf, matchesIfValid } from "@dray/api";
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from "@dray/api/core/v1";
 import type { CSIStorageCapacity } from "@dray/api/storage/v1";
 import { classOf, podClaims, type VolumeLookup } from "../helper/volume-lookup.ts";
@@ -153,7 +153,7 @@ export class VolumeBinder {
         (each) =>
           (volumeLimit(each)?.compare(size) ?? -1) >= 0 &&
           each.nodeTopology !== undefined &&
-          labelSelectorOf(each.nodeTopology).matches(node.metadata.labels),
+          matchesIfValid(() => labelSelectorOf(each.nodeTopology), node.metadata.labels),
       );
     return capacity === undefined ? notEnoughSpace : { claim, capacity };
   }
