@@ -80,7 +80,7 @@ export class SplitCluster extends ChaosCluster {
     mkdirSync(layout.logs, { recursive: true });
     const port = await choosePort("127.0.0.1", 0);
     const addresses = serverAddresses({ bind: "127.0.0.1" });
-    const credentials = await ensureCredentials(layout, nodes, systemClock.now(), addresses);
+    const credentials = await ensureCredentials(layout, nodes, systemClock.now(), { addresses });
     const url = `https://127.0.0.1:${port}`;
     await writeKubeconfigs(layout, clusterName, credentials, url);
     const features = ["--feature-gates", gates];

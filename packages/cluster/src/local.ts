@@ -71,6 +71,8 @@ export interface LocalCluster {
   readonly admin: Client;
   /** Nodes that could not be started, and are tried again. */
   readonly failed: readonly FailedAgent[];
+  /** Sentences about what the start has changed, for the user. */
+  readonly notes: readonly string[];
   /** Ends the pods, then the agents, then the control plane; removes the run directory. The data stays. */
   stop(): Promise<void>;
 }
@@ -97,7 +99,15 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
     await cleanUpRun(layout);
     throw error;
   }
-  const credentials = await ensureCredentials(layout, config.nodes, systemClock.now(), addresses);
+  const notes: string[] = [];
+  const onRenewed = (text: string): void => {
+    notes.push(text);
+    log.warn({}, text);
+  };
+  const credentials = await ensureCredentials(layout, config.nodes, systemClock.now(), {
+    addresses,
+    onRenewed,
+  });
   const former = (before?.nodes ?? []).map((name, index) => ({ name, index }));
   // Nodes that are to go are named until they are gone.
   const gone = former.filter(({ name }) => !config.nodes.includes(name));
@@ -169,7 +179,7 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
     await stop();
     throw error;
   }
-  return { config, url, admin: controlPlane.admin, failed, stop };
+  return { config, url, admin: controlPlane.admin, failed, notes, stop };
 }
 
 /**
@@ -222,7 +232,7 @@ function nodeChanger({ layout, config, url, addresses, start, signal }: NodeChan
       say,
       signal: signal === undefined ? gone : AbortSignal.any([gone, signal]),
       prepare: async (names) => {
-        const all = await ensureCredentials(layout, names, systemClock.now(), addresses);
+        const all = await ensureCredentials(layout, names, systemClock.now(), { addresses });
         await writeNodeKubeconfigs(layout, { name: config.name, url }, all, names.slice(before.length));
       },
       record: (names) => writeConfig(layout, { ...(readConfig(layout) ?? config), nodes: names }),

@@ -46,9 +46,12 @@ const dayMilliseconds = 24 * 60 * 60 * 1000;
 /** Backdates certificates, for clock skew. */
 const clockSkew = 60 * 60 * 1000;
 
-/** Creates a certificate authority that is valid for ten years. `now` is in milliseconds since the epoch. */
-export async function createAuthority(name: string, now: number): Promise<Certificate> {
-  const key = newKey();
+/**
+ * Creates a certificate authority that is valid for ten years. `now` is in milliseconds since the epoch.
+ * `formerKey` (PEM) renews one: certificates that it has issued are those of the new one, too.
+ */
+export async function createAuthority(name: string, now: number, formerKey?: string): Promise<Certificate> {
+  const key = formerKey === undefined ? newKey() : createPrivateKey(formerKey);
   const subject = distinguishedName({ commonName: name });
   const usage = bits(Buffer.from([0b1000_0110]), 1); // digitalSignature, keyCertSign, cRLSign
   return build({

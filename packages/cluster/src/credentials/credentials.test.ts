@@ -17,14 +17,13 @@ test("the serving certificate is issued anew when the addresses change, and only
   const layout = scratch(t);
   const now = Date.now();
   const one = { dnsNames: ["localhost"], ipAddresses: ["127.0.0.1", "2001:db8::1"] };
-  const first = await ensureCredentials(layout, ["n"], now, one);
+  const first = await ensureCredentials(layout, ["n"], now, { addresses: one });
   const again = await ensureCredentials(layout, ["n"], now, {
-    dnsNames: ["localhost"],
-    ipAddresses: ["2001:DB8:0::1", "127.0.0.1"],
+    addresses: { dnsNames: ["localhost"], ipAddresses: ["2001:DB8:0::1", "127.0.0.1"] },
   });
   assert.deepEqual(again, first);
   const two = { dnsNames: ["localhost", "box"], ipAddresses: ["127.0.0.1", "10.9.8.7"] };
-  const moved = await ensureCredentials(layout, ["n"], now, two);
+  const moved = await ensureCredentials(layout, ["n"], now, { addresses: two });
   const certificate = new X509Certificate(moved.server.certificate);
   assert.equal(
     certificate.subjectAltName,
@@ -32,7 +31,7 @@ test("the serving certificate is issued anew when the addresses change, and only
   );
   assert.ok(certificate.verify(new X509Certificate(first.authority.certificate).publicKey));
   assert.deepEqual({ ...moved, server: null }, { ...first, server: null });
-  assert.deepEqual(await ensureCredentials(layout, ["n"], now, two), moved);
+  assert.deepEqual(await ensureCredentials(layout, ["n"], now, { addresses: two }), moved);
 });
 
 test("certificates that end within a month, or whose key is another's, are issued anew; the authority stays", async (t) => {
@@ -60,6 +59,52 @@ test("certificates that end within a month, or whose key is another's, are issue
   assert.equal(readFileSync(join(layout.pki, "admin.key"), "utf8"), mended.admin.key);
   writeFileSync(join(layout.pki, "server.crt"), "");
   assert.notEqual((await ensureCredentials(layout, ["n"], now)).server.certificate, "");
+});
+
+test("certificates that are not valid yet are issued anew, those of an authority with its key, and it is said", async (t) => {
+  const layout = scratch(t);
+  const now = Date.parse("2026-07-01T12:00:00Z");
+  const future = await ensureCredentials(layout, ["n"], now + 400 * day);
+  const said: string[] = [];
+  const present = await ensureCredentials(layout, ["n"], now, { onRenewed: (text) => said.push(text) });
+  const authority = new X509Certificate(present.authority.certificate);
+  assert.ok(authority.validFromDate.getTime() < now);
+  assert.equal(present.authority.key, future.authority.key);
+  const node = present.nodes.get("n")!;
+  const pairs = [present.server, present.admin, present.kubeletClient, node.client, node.server];
+  for (const { certificate } of pairs) {
+    const issued = new X509Certificate(certificate);
+    assert.ok(issued.validFromDate.getTime() < now);
+    // The former authority, which kubeconfigs and pods hold, has issued it as well.
+    for (const one of [authority, new X509Certificate(future.authority.certificate)])
+      assert.ok(issued.checkIssued(one) && issued.verify(one.publicKey));
+  }
+  assert.equal(present.serviceAccountKey, future.serviceAccountKey);
+  assert.equal(said.length, 1);
+  assert.ok(
+    said[0]!.startsWith(`certificates in ${layout.pki} were issued anew: ca, server, admin, `),
+    said[0],
+  );
+  assert.match(
+    said[0]!,
+    /\(not valid before 2027-08-05T11:00:00Z; the clock of this machine says 2026-07-01T12:00:00Z\)$/,
+  );
+  assert.deepEqual(await ensureCredentials(layout, ["n"], now), present);
+  // Set back by less than the hour that certificates begin before they are issued.
+  assert.deepEqual(await ensureCredentials(layout, ["n"], now - day / 48), present);
+});
+
+test("an authority is renewed, with its key, before what it issues could outlive it", async (t) => {
+  const layout = scratch(t);
+  const now = Date.now();
+  const first = await ensureCredentials(layout, [], now);
+  const later = now + 3_300 * day;
+  const renewed = await ensureCredentials(layout, [], later);
+  assert.notEqual(renewed.authority.certificate, first.authority.certificate);
+  assert.equal(renewed.authority.key, first.authority.key);
+  const until = (certificate: string): number => new X509Certificate(certificate).validToDate.getTime();
+  assert.ok(until(renewed.authority.certificate) > until(renewed.server.certificate));
+  assert.equal(renewed.frontProxyAuthority.key, first.frontProxyAuthority.key);
 });
 
 test("front proxies have an authority of their own, which stays", async (t) => {

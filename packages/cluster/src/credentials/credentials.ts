@@ -13,6 +13,7 @@ import { type NewFile, writeFilesAtomicallySync } from "@dray/files";
 import type { Layout } from "../data-dir/layout.ts";
 import { plainAddress, type ServerAddresses, serverAddresses } from "../network/address.ts";
 import { contextName, writeOwnKubeconfig } from "./kubeconfigs.ts";
+import { minAuthorityValidity, minValidity, Renewals } from "./renewals.ts";
 
 /** Credentials of the components of a cluster; kept in `pki/` of the data directory. */
 export interface Credentials {
@@ -48,33 +49,40 @@ export const frontProxyName = "front-proxy-client";
 /** The user that simulates whole nodes. */
 export const simulatedNodesUser = "dray:simulated-nodes";
 
-const dayMilliseconds = 24 * 60 * 60 * 1000;
-/** A certificate that ends sooner is issued anew: a cluster may run for long after its start. */
-const minValidity = 30 * dayMilliseconds;
+export interface CredentialOptions {
+  /** Addresses of the API server; default: those of the loopback interface. */
+  readonly addresses?: Pick<ServerAddresses, "ipAddresses" | "dnsNames">;
+  /** Receives a sentence about certificates that are issued anew because of the time. */
+  readonly onRenewed?: (text: string) => void;
+}
 
 /**
- * Reads the credentials of a cluster, and makes those that are missing, that end soon, or that are not for
- * these addresses of the API server; `now` in milliseconds since the epoch.
+ * Reads the credentials of a cluster, and makes those that are missing, that are not valid yet or end soon,
+ * or that are not for these addresses of the API server; `now` in milliseconds since the epoch. An authority
+ * is renewed with its key, so that what it has issued stays valid.
  */
 export async function ensureCredentials(
   layout: Layout,
   nodes: readonly string[],
   now: number,
-  addresses: Pick<ServerAddresses, "ipAddresses" | "dnsNames"> = serverAddresses({ bind: "127.0.0.1" }),
+  { addresses = serverAddresses({ bind: "127.0.0.1" }), onRenewed = () => {} }: CredentialOptions = {},
 ): Promise<Credentials> {
   const file = (name: string): string => join(layout.pki, name);
   const made: NewFile[] = [];
+  const renewals = new Renewals(now);
   const pair = async (
     name: string,
-    make: () => Promise<Certificate>,
-    isGood: (certificate: X509Certificate) => boolean = () => true,
+    make: (former: Certificate | undefined) => Promise<Certificate>,
+    isGood: (certificate: X509Certificate) => boolean,
   ): Promise<Certificate> => {
     const [certificate, key] = [file(`${name}.crt`), file(`${name}.key`)];
+    let former: Certificate | undefined;
     if (existsSync(certificate) && existsSync(key)) {
       const known = { certificate: readFileSync(certificate, "utf8"), key: readFileSync(key, "utf8") };
       if (isUsable(known, isGood)) return known;
+      if (isUsable(known, () => true)) former = known;
     }
-    const issued = await make();
+    const issued = await make(former);
     // The key first: a certificate alone would look complete.
     made.push(
       { path: key, data: issued.key, folderMode: 0o700 },
@@ -90,12 +98,18 @@ export async function ensureCredentials(
         name,
         () => issueCertificate(issuer, options, now),
         (certificate) =>
-          certificate.validToDate.getTime() > now + minValidity &&
           certificate.verify(publicKey) &&
-          isGood(certificate),
+          isGood(certificate) &&
+          renewals.isInTime(name, certificate, minValidity),
       );
   };
-  const authority = await pair("ca", () => createAuthority("dray-ca", now));
+  const authorityPair = (name: string, commonName: string): Promise<Certificate> =>
+    pair(
+      name,
+      (former) => createAuthority(commonName, now, former?.key),
+      (certificate) => renewals.isInTime(name, certificate, minAuthorityValidity),
+    );
+  const authority = await authorityPair("ca", "dray-ca");
   const issue = issuedBy(authority);
   const { dnsNames, ipAddresses } = addresses;
   const server = await issue(
@@ -113,7 +127,7 @@ export async function ensureCredentials(
     organizations: ["system:masters"],
     usages: ["client"],
   });
-  const frontProxyAuthority = await pair("front-proxy-ca", () => createAuthority("dray-front-proxy-ca", now));
+  const frontProxyAuthority = await authorityPair("front-proxy-ca", "dray-front-proxy-ca");
   const frontProxyClient = await issuedBy(frontProxyAuthority)("front-proxy-client", {
     commonName: frontProxyName,
     usages: ["client"],
@@ -135,6 +149,7 @@ export async function ensureCredentials(
   if (!known) made.push({ path: keyFile, data: serviceAccountKey, folderMode: 0o700 });
   const nodePairs = await nodeCertificates(nodes, issue);
   writeFilesAtomicallySync(made);
+  for (const text of renewals.texts(layout.pki)) onRenewed(text);
   return {
     ...{ authority, server, admin, kubeletClient, frontProxyAuthority, frontProxyClient },
     ...{ drivers, simulatedNodes, proxy, serviceAccountKey },

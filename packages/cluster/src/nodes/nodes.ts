@@ -77,6 +77,7 @@ export async function startNodes(options: StartNodesOptions): Promise<readonly F
       onProgress(`Starting ${all}: ${++registered} are registered`);
     });
     for (const { node } of lost) waiting.delete(node);
+    if (waiting.size > 0) onProgress(`Waiting for ${namesText([...waiting])} to become ready`);
     await nodesReady(client, waiting, () => {
       deadline.advance();
       onProgress(`Waiting for the nodes: ${nodes.length - waiting.size} of ${nodes.length} are ready`);

@@ -74,7 +74,7 @@ export async function startCluster(options: TestClusterOptions = {}): Promise<Te
     started.push(() => store.close());
     const names = nodeNames(nodes);
     const addresses = serverAddresses({ bind: "127.0.0.1" });
-    const credentials = await ensureCredentials(layout, names, systemClock.now(), addresses);
+    const credentials = await ensureCredentials(layout, names, systemClock.now(), { addresses });
     const controlPlane = await startControlPlane({
       store,
       credentials,

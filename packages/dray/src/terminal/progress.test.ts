@@ -30,7 +30,7 @@ function fakeScreen(isTTY: boolean, columns = 80): Screen & { time: number; writ
 
 test("on a terminal a line says what is done once it takes a while, and goes away", () => {
   const screen = fakeScreen(true, 30);
-  const progress = startProgress("Starting", screen, {});
+  const progress = startProgress("Starting", {}, { on: screen, env: {} });
   progress.update("Starting the control plane");
   screen.time = 300;
   progress.update("too early");
@@ -54,7 +54,7 @@ test("on a terminal a line says what is done once it takes a while, and goes awa
 
 test("show() before work that blocks the event loop writes at once", () => {
   const screen = fakeScreen(true);
-  const progress = startProgress("Starting", screen, {});
+  const progress = startProgress("Starting", {}, { on: screen, env: {} });
   progress.show("Reading a large file");
   assert.match(afterClear(screen.written), /^\S Reading a large file$/);
   progress.stop();
@@ -69,7 +69,7 @@ test("nothing is written into a pipe, a CI log or a dumb terminal, nor with --qu
   ] as const) {
     applyVerbosity({ verbose: 0, quiet: verbose < 0 }, "test");
     const screen = fakeScreen(isTTY);
-    const progress = startProgress("Starting", screen, env);
+    const progress = startProgress("Starting", {}, { on: screen, env });
     screen.time = 5000;
     progress.update("Waiting");
     progress.stop();
@@ -80,7 +80,7 @@ test("nothing is written into a pipe, a CI log or a dumb terminal, nor with --qu
 test("with --verbose each step is a line with its time, in a pipe too", () => {
   applyVerbosity({ verbose: 1 }, "test");
   const screen = fakeScreen(false);
-  const progress = startProgress("Starting", screen, {});
+  const progress = startProgress("Starting", {}, { on: screen, env: {} });
   screen.time = 1200;
   progress.update("Waiting for nodes: 0 of 2");
   screen.time = 1500;
@@ -88,4 +88,18 @@ test("with --verbose each step is a line with its time, in a pipe too", () => {
   screen.time = 3200;
   progress.stop();
   assert.equal(screen.written, "Starting: 1.2 s\nWaiting for nodes: 1 of 2: 2.0 s\n");
+});
+
+test("where no line can be erased, a step that takes three seconds is a line", () => {
+  const screen = fakeScreen(false);
+  const progress = startProgress("Starting", { everywhere: true }, { on: screen, env: {} });
+  screen.time = 2_900;
+  progress.update("Starting the control plane");
+  screen.time = 5_800;
+  progress.update("Waiting for the nodes: 0 of 2 are ready");
+  assert.equal(screen.written, "");
+  screen.time = 8_900;
+  progress.update("Waiting for the nodes: 1 of 2 are ready");
+  assert.equal(screen.written, "Waiting for the nodes: 0 of 2 are ready: 8 s so far\n");
+  progress.stop();
 });

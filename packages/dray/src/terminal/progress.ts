@@ -12,6 +12,8 @@ export interface Progress {
 
 /** Milliseconds before progress is shown. */
 const delay = 400;
+/** Milliseconds of one step before it is printed where no line can be erased. */
+const waitDelay = 3_000;
 const frameInterval = 100;
 const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const clearLine = "\r\u001b[2K";
@@ -24,6 +26,17 @@ export interface Screen {
 
 const screen: Screen = { stream: process.stderr, now: () => performance.now() };
 
+export interface ProgressOptions {
+  /** Where no line can be erased, each step that keeps the user waiting for three seconds is a line. */
+  readonly everywhere?: boolean;
+}
+
+/** The output of a progress. */
+export interface ProgressOutput {
+  readonly on: Screen;
+  readonly env: NodeJS.ProcessEnv;
+}
+
 /**
  * Shows a line on standard error with the current step and its time, and removes it at the end. Only on a
  * terminal that can erase a line, and not with --quiet. With --verbose it prints each step as a line, to any
@@ -31,12 +44,13 @@ const screen: Screen = { stream: process.stderr, now: () => performance.now() };
  */
 export function startProgress(
   text: string,
-  on: Screen = screen,
-  env: NodeJS.ProcessEnv = process.env,
+  { everywhere = false }: ProgressOptions = {},
+  { on, env }: ProgressOutput = { on: screen, env: process.env },
 ): Progress {
   if (verbosity() > 0) return steps(text, on);
   const { stream } = on;
-  if (!stream.isTTY || verbosity() < 0 || env["TERM"] === "dumb" || env["CI"]) return silent;
+  if (verbosity() < 0) return silent;
+  if (!stream.isTTY || env["TERM"] === "dumb" || env["CI"]) return everywhere ? waits(text, on) : silent;
   const started = on.now();
   let current = text;
   let drawnAt: number | undefined;
@@ -78,6 +92,24 @@ export function startProgress(
 
 const silent: Progress = { update() {}, show() {}, stop() {} };
 
+/** Prints the current step once the user has waited for it, and then each other one that takes as long. */
+function waits(first: string, { stream, now }: Screen): Progress {
+  const began = now();
+  let [current, since, printed] = [first, began, ""];
+  const look = (): void => {
+    if (now() - since < waitDelay || current === printed) return;
+    printed = current;
+    stream.write(`${current}: ${Math.floor((now() - began) / 1000)} s so far\n`);
+  };
+  const timer = setInterval(look, frameInterval);
+  timer.unref();
+  const update = (text: string): void => {
+    look();
+    if (text !== current) [current, since] = [text, now()];
+  };
+  return { update, show: update, stop: () => clearInterval(timer) };
+}
+
 /** Prints each step when it has ended, with its time. */
 function steps(first: string, { stream, now }: Screen): Progress {
   let [current, since] = [first, now()];
@@ -105,8 +137,12 @@ function steps(first: string, { stream, now }: Screen): Progress {
 const withoutNumbers = (text: string): string => text.replace(/\d+/g, "");
 
 /** Shows progress while `work` runs. */
-export async function withProgress<T>(text: string, work: (progress: Progress) => Promise<T>): Promise<T> {
-  const progress = startProgress(text);
+export async function withProgress<T>(
+  text: string,
+  work: (progress: Progress) => Promise<T>,
+  options: ProgressOptions = {},
+): Promise<T> {
+  const progress = startProgress(text, options);
   try {
     return await work(progress);
   } finally {

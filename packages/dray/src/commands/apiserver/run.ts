@@ -68,7 +68,7 @@ export async function apiserver(options: ApiServerOptions): Promise<void> {
     advertise: upstream.advertiseAddress,
     ...(upstream.server.serviceRanges && { also: upstream.server.serviceRanges.map(firstServiceAddress) }),
   });
-  const credentials = await ensureCredentials(layout, [], systemClock.now(), addresses);
+  const credentials = await ensureCredentials(layout, [], systemClock.now(), { addresses });
   const store = openStore(storeAt, systemClock);
   try {
     await checkStoreVersion(store, kubernetesVersion);

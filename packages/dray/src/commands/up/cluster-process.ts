@@ -67,8 +67,8 @@ export async function runCluster(
     });
     try {
       recordPhase(layout.processFile, "ready");
-      const { config, url, failed } = cluster;
-      await listener.ready({ config, url, failed });
+      const { config, url, failed, notes } = cluster;
+      await listener.ready({ config, url, failed, notes });
       for (const { node, reason } of failed) log.error({ node, reason }, "the node could not be started");
       const { kubernetesVersion, nodes } = cluster.config;
       log.info({ kubernetesVersion, url: cluster.url, nodes: nodes.length }, "the cluster is ready");

@@ -9,6 +9,8 @@ export interface Started {
   readonly url: string;
   /** Nodes that could not be started. */
   readonly failed: readonly FailedAgent[];
+  /** Sentences about what the start has changed. */
+  readonly notes: readonly string[];
 }
 
 /** Report of a detached cluster to its parent process. */

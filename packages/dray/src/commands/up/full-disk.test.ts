@@ -96,7 +96,7 @@ test("on a disk without room `up` says at once what cannot be written", {
     fillDisk(disk, room * 1024);
     const { code, stderr } = await dray(["up", "--detach", "--nodes", "1", "--data-dir", dataDir]);
     assert.equal(code, 1, `${room} KiB: ${stderr}`);
-    assert.match(stderr, /^error: .*[Nn]o space/i, `${room} KiB`);
+    assert.match(stderr, /^error: .*[Nn]o space/im, `${room} KiB`);
     assert.ok(stderr.includes(dataDir), `${room} KiB, ${what}: ${stderr}`);
   }
 });

@@ -59,6 +59,7 @@ export async function up(options: UpOptions): Promise<void> {
     writeFileAtomicallySync(layout.fleetFile, fleet.text, { folderMode: 0o700 });
   }
   const finish = async (started: Started, how: string): Promise<void> => {
+    for (const note of started.notes) remark(`note: ${note}\n`);
     const added = await addToKubeconfigs(layout, config.name, kubeconfigs);
     await refreshKubeconfigs(layout, config.name, (message) => remark(`note: ${message}\n`));
     await installDrivers(layout, config.name, drivers);
@@ -76,8 +77,11 @@ export async function up(options: UpOptions): Promise<void> {
   if (options.detach) {
     const logFile = join(layout.logs, outputLog);
     const output = openSync(logFile, "a", 0o600);
-    const started = await withProgress("Starting the cluster", ({ update }) =>
-      startDetached(layout, config, { file: logFile, output }, update).finally(() => closeSync(output)),
+    const started = await withProgress(
+      "Starting the cluster",
+      ({ update }) =>
+        startDetached(layout, config, { file: logFile, output }, update).finally(() => closeSync(output)),
+      { everywhere: true },
     );
     return finish(started, `${commandText(layout, "down")} stops the cluster; its data stays.`).catch(
       (error: Error) => {
@@ -85,7 +89,7 @@ export async function up(options: UpOptions): Promise<void> {
       },
     );
   }
-  const progress = startProgress("Starting the cluster");
+  const progress = startProgress("Starting the cluster", { everywhere: true });
   const ready = (started: Started): Promise<void> => {
     progress.stop();
     return finish(started, "Ctrl-C stops the cluster; its data stays.");
