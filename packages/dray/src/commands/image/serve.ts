@@ -1,7 +1,8 @@
 import { createReadStream, type Stats, statSync } from "node:fs";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { extname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { listeningPort, readUnprivilegedPortStart } from "@dray/kubelet/machine";
 
 const types: Readonly<Record<string, string>> = {
   ".css": "text/css",
@@ -35,18 +36,32 @@ export async function serveFiles(root: string, env: NodeJS.ProcessEnv = process.
     response.once("close", () => logAccess(request, response));
     void answer(root, request, response).catch(() => response.destroy());
   });
-  await new Promise<void>((resolve, reject) => {
-    listener.once("error", (error: NodeJS.ErrnoException) => {
-      const why = error.code === "EACCES" ? "ports below 1024 are for root on this machine" : error.message;
-      reject(new Error(`cannot listen on ${host}:${port}: ${why}`));
-    });
-    listener.listen(port, host, resolve);
-  });
+  try {
+    await listen(listener, host, port);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EACCES") throw error;
+    // The port in place of one that needs a privilege, where Services, probes and port-forward look for it.
+    await listen(listener, host, listeningPort(port, readUnprivilegedPortStart()));
+  }
   await new Promise((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT", "SIGQUIT"] as const) process.once(signal, resolve);
   });
   listener.close();
   listener.closeAllConnections();
+}
+
+function listen(listener: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const fail = (error: NodeJS.ErrnoException): void =>
+      reject(
+        Object.assign(new Error(`cannot listen on ${host}:${port}: ${error.message}`), { code: error.code }),
+      );
+    listener.once("error", fail);
+    listener.listen(port, host, () => {
+      listener.off("error", fail);
+      resolve();
+    });
+  });
 }
 
 /** Sends the file that a request names, or responds with an error. */
