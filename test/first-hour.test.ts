@@ -6,6 +6,7 @@ import { delimiter, dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { blocksOf } from "./docs/markdown.ts";
 import { type PageRun, runPage } from "./docs/run-page.ts";
+import { tryServices, withoutOrdinaryUser } from "./first-hour/services.ts";
 import { processesOf, repository, withoutKubectl } from "./harness.ts";
 
 /**
@@ -69,6 +70,12 @@ describe("the first hour", () => {
       const { output } = await follow(page);
       if (page === "docs/first-driver.md") assert.match([...output.values()].join(), /^reading by lamp-1$/m);
     });
+
+  test(
+    "Services work for an ordinary user, by address and by name",
+    { skip: withoutOrdinaryUser },
+    tryServices,
+  );
 
   for (const page of ["README", "docs/first-driver", "docs/ci"])
     test(`the Chinese ${page} has the same files and commands`, () => {
