@@ -11,7 +11,7 @@ import {
   readlinkSync,
   readSync,
 } from "node:fs";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 
 /** O_PATH of Linux (asm-generic/fcntl.h), which Node does not name: opens nothing but the place itself. */
 const O_PATH = 0o10000000;
@@ -48,12 +48,12 @@ export class OpenEntry {
   }
 
   /**
-   * Opens a path below a folder that no pod can exchange, without following links below it. Throws the
+   * Opens a relative path below this folder without following links, and closes the folder. Throws the
    * system's error (ENOTDIR for a link in the way).
    */
-  static below(base: string, path: string): OpenEntry {
-    let here = new OpenEntry(base);
-    for (const name of relative(base, path).split("/").filter(Boolean)) {
+  below(path: string): OpenEntry {
+    let here: OpenEntry = this;
+    for (const name of path.split("/").filter(Boolean)) {
       const next = here.#use(() => new OpenEntry(here.pathOf(name)));
       here.close();
       here = next;

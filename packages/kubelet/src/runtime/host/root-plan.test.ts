@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { temporaryFolder } from "@dray/testing/folder";
@@ -68,6 +68,23 @@ test("a mount point in a volume is made nowhere else while the volume's folders 
   }
   assert.deepEqual(readdirSync(outside), []);
   assert.ok(readdirSync(join(volume, "inside")).length + readdirSync(join(volume, "evil")).length > 0);
+});
+
+test("a part of a volume that was exchanged for a link is not mounted, and nothing is made behind the link", (t) => {
+  const [node, outside] = [temporaryFolder(t), temporaryFolder(t)];
+  const [inside, other] = [join(node, "inside"), join(node, "other")];
+  for (const path of [inside, other]) mkdirSync(path);
+  const { dev, ino } = statSync(inside);
+  const mounts = [
+    { hostPath: inside, containerPath: "/of-part", readOnly: false, identity: `${dev}:${ino}` },
+    { hostPath: other, containerPath: "/of-part/made", readOnly: false },
+  ];
+  planRoot(mounts, node);
+  assert.deepEqual(readdirSync(inside), ["made"]);
+  rmSync(inside, { recursive: true });
+  symlinkSync(outside, inside);
+  assert.throws(() => planRoot(mounts, node), /cannot mount .*inside: it was exchanged meanwhile/);
+  assert.deepEqual(readdirSync(outside), []);
 });
 
 test("a container does not start on something else than what was planned to be mounted", async (t) => {

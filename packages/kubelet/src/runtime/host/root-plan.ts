@@ -13,6 +13,15 @@ import { identityOf, OpenEntry } from "../../base/open-entry.ts";
 import type { MountConfig } from "../config.ts";
 import { RuntimeError } from "../error.ts";
 
+/** A folder of the host that is mounted. */
+interface Base {
+  readonly path: string;
+  /** Its device and inode, if pods can exchange the folder itself. */
+  readonly identity?: string | undefined;
+}
+
+const machineRoot: Base = { path: "/" };
+
 /** A node of the container's tree. */
 interface Place {
   /**
@@ -24,8 +33,8 @@ interface Place {
   readonly source: string;
   readonly readOnly: boolean;
   readonly file: boolean;
-  /** Folder that is mounted and has `source` in it; no pod can exchange it itself. */
-  readonly base: string;
+  /** Folder that is mounted and has `source` in it. */
+  readonly base: Base;
   /** Device and inode of `source`, as `stat -c %d:%i` prints them; undefined for the machine's own files. */
   readonly identity?: string | undefined;
   children: Map<string, Place>;
@@ -84,7 +93,7 @@ export function planRoot(
   root.children = hostEntries({
     ...directory(),
     source: "/",
-    base: "/",
+    base: machineRoot,
     readOnly: view.files === "readOnly",
   });
   const proc = bind("/proc", false);
@@ -111,7 +120,7 @@ type MutablePlan = { -readonly [K in keyof RootPlan]: RootPlan[K][number][] };
 
 function bind(source: string, readOnly: boolean): Place {
   const file = !statSync(source).isDirectory();
-  return { kind: "bind", source, readOnly, file, base: "/", children: new Map() };
+  return { kind: "bind", source, readOnly, file, base: machineRoot, children: new Map() };
 }
 
 /** /dev of a container without the machine's devices. */
@@ -139,13 +148,20 @@ interface NodeTree {
 }
 
 function directory(): Place {
-  return { kind: "directory", source: "", readOnly: false, file: false, base: "/", children: new Map() };
+  return {
+    kind: "directory",
+    source: "",
+    readOnly: false,
+    file: false,
+    base: machineRoot,
+    children: new Map(),
+  };
 }
 
 function place(tree: NodeTree, mount: MountConfig): void {
-  const stat = lstatFollowing(mount.hostPath, mount);
+  const stat = statOf(mount);
   const file = !stat.isDirectory();
-  const identity = mount.identity ?? identityOf(stat);
+  const identity = identityOf(stat);
   let path = names(mount.containerPath);
   // The first walk only reads; if it finds a mount point missing, the next one expands the way to it.
   let expanding = false;
@@ -165,7 +181,7 @@ function place(tree: NodeTree, mount: MountConfig): void {
         source: mount.hostPath,
         readOnly: mount.readOnly,
         file,
-        base: mount.hostPath,
+        base: { path: mount.hostPath, identity: mount.identity },
         identity,
         children: new Map(),
       });
@@ -235,8 +251,15 @@ function child(parent: Place, name: string, file: boolean, ownRoot: string): Pla
 }
 
 /** Opens a folder of the host; containers may exchange parts of its path below `base`. */
-function openPlace({ base, source }: Place): OpenEntry {
-  return OpenEntry.below(realpathSync(base), join(realpathSync(base), relative(base, source)));
+function openPlace({ base: { path, identity }, source }: Place): OpenEntry {
+  const base = OpenEntry.open(identity === undefined ? realpathSync(path) : path);
+  if (identity === undefined || base.identity === identity) return base.below(relative(path, source));
+  base.close();
+  throw exchanged(path);
+}
+
+function exchanged(path: string): RuntimeError {
+  return new RuntimeError("RunContainerError", `cannot mount ${path}: it was exchanged meanwhile`);
 }
 
 function placeOf(parent: Place, name: string, entry: OpenEntry | string, kind: "bind" | "inside"): Place {
@@ -293,6 +316,15 @@ function emit(here: Place, path: string, inSkeleton: boolean, plan: MutablePlan)
   const { source, readOnly, identity } = here;
   if (here.kind === "bind") plan.mounts.push({ source, target: path, readOnly, identity });
   for (const [name, next] of here.children) emit(next, join(path, name), here.kind === "directory", plan);
+}
+
+function statOf(mount: MountConfig): BigIntStats {
+  const { hostPath, identity } = mount;
+  if (identity === undefined) return lstatFollowing(hostPath, mount);
+  const stat = lstatSync(hostPath, { bigint: true, throwIfNoEntry: false });
+  // The inode of a folder that was removed may be that of a link by now.
+  if (stat === undefined || stat.isSymbolicLink() || identityOf(stat) !== identity) throw exchanged(hostPath);
+  return stat;
 }
 
 function lstatFollowing(path: string, mount: MountConfig): BigIntStats {
