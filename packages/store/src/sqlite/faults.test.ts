@@ -8,6 +8,8 @@ import { fakeClock } from "@dray/testing/clock";
 import { temporaryFolder } from "@dray/testing/folder";
 import type { Operation } from "../base/store.ts";
 import { sqliteStore } from "../index.ts";
+import { LogSync } from "./log-sync.ts";
+import { SqliteStore } from "./store.ts";
 
 const folder = temporaryFolder({ after });
 let files = 0;
@@ -50,6 +52,35 @@ test("sqlite: a failed write rejects the pending writes before it, and none of t
     ],
   );
   await store.close();
+});
+
+test("sqlite: when the last sync fails, writes that wait are rejected, and the file is released", async () => {
+  const file = newFile();
+  let syncs = 0;
+  const held: ((error: Error | null) => void)[] = [];
+  const failing = new LogSync(file, (_descriptor, done) => {
+    syncs++;
+    if (syncs === 2) held.push(done);
+    else setImmediate(done, syncs < 2 ? null : new Error("EIO: i/o error, fdatasync"));
+  });
+  const store = new SqliteStore(file, fakeClock(), failing);
+  await store.txn([], [put("/a", "1")]);
+  const during = store.txn([], [put("/b", "1")]);
+  await new Promise(setImmediate);
+  assert.equal(held.length, 1);
+  // It waits for the sync that runs: the last one, of close, is its own.
+  const waiting = store.txn([], [put("/c", "1")]);
+  const closed = store.close();
+  held[0]!(null);
+  const results = await Promise.allSettled([during, waiting, closed]);
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ["fulfilled", "rejected", "fulfilled"],
+  );
+  assert.equal(syncs, 3);
+  const again = sqliteStore(file, fakeClock());
+  assert.equal((await again.get("/b"))?.value, "1");
+  await again.close();
 });
 
 test("sqlite: a file of version 0.1 is taken over with its history", async () => {

@@ -1,4 +1,4 @@
-import { closeSync, fdatasync, fdatasyncSync, openSync } from "node:fs";
+import { closeSync, fdatasync, openSync } from "node:fs";
 import { placeCheck } from "./file.ts";
 
 /** As `fdatasync` of node:fs. */
@@ -54,12 +54,21 @@ export class LogSync {
     this.#checkPlace?.();
   }
 
-  /** Waits for what is under way, and puts the rest there at once. */
+  /**
+   * Waits for what is under way, and puts the rest there. Rejects if that fails; the file is released all the
+   * same.
+   */
   async close(): Promise<void> {
     await this.#running;
-    if (this.#descriptor === undefined) return;
-    fdatasyncSync(this.#descriptor);
-    closeSync(this.#descriptor);
+    const descriptor = this.#descriptor;
+    if (descriptor === undefined) return;
     this.#descriptor = undefined;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    try {
+      this.#sync(descriptor, (error) => (error === null ? resolve() : reject(error)));
+      await promise;
+    } finally {
+      closeSync(descriptor);
+    }
   }
 }

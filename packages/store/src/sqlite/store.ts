@@ -91,7 +91,7 @@ export class SqliteStore implements Store, History {
       const due = this.#reader.nextDue(0);
       if (due !== undefined) this.#expiry.note(due);
     } catch (error) {
-      for (const database of opened) database.close();
+      closeAll(opened);
       throw error;
     }
   }
@@ -155,13 +155,15 @@ export class SqliteStore implements Store, History {
     if (this.#closed) return;
     this.#commit();
     this.#closed = true;
-    await this.#log.close();
-    this.#settle(null);
+    const failure = await this.#log.close().then(
+      () => this.#moveLog(),
+      (error: unknown) => fileError(this.name, error),
+    );
+    // A failed sync is the answer to the writes that wait for it, and no reason to keep the file.
+    this.#settle(failure);
     this.#expiry.close();
     this.#watchers.close();
-    this.#reader.close();
-    this.#writer.close();
-    this.#lock.close();
+    closeAll([this.#reader, this.#writer, this.#lock]);
   }
 
   eventsAfter(prefix: string, from: number, limit: number): readonly StoreEvent[] {
@@ -344,6 +346,19 @@ export class SqliteStore implements Store, History {
       return now;
     }
   }
+}
+
+/** Closes all of them, then throws the first error. */
+function closeAll(opened: readonly { close(): void }[]): void {
+  const errors = opened.flatMap((each): unknown[] => {
+    try {
+      each.close();
+      return [];
+    } catch (error) {
+      return [error];
+    }
+  });
+  if (errors.length > 0) throw errors[0];
 }
 
 function stateOf(database: DatabaseSync): { readonly compacted: number; readonly revision: number } {
