@@ -90,7 +90,10 @@ test("an unreachable server does not block: events that cannot be written are lo
   };
   const warnings: string[] = [];
   const events = recorder(createClient({ transport, userAgent: "t", clock }), clock, warnings);
-  for (let i = 0; i < 1001; i++) events.event(about, "Normal", "R", String(i));
+  for (let i = 0; i < 1001; i++) {
+    const other = { ...about, metadata: { ...about.metadata, name: `p${i}` } };
+    events.event(other, "Normal", "R", String(i));
+  }
   assert.deepEqual(warnings, ["an event was dropped"]);
   // `flush` does not wait for the server.
   await events.flush();
@@ -138,5 +141,84 @@ test("a long message is cut first: events that differ beyond the limit are the s
       items.map(({ message, count }) => [message, count]),
       [[`${"x".repeat(1021)}...`, 2]],
     );
+  });
+});
+
+test("an event of an object that does not exist yet has no uid, and is written", async () => {
+  const clock = fakeClock();
+  await withApiServer({ clock }, async ({ admin: connect }) => {
+    const client = connect();
+    const events = recorder(client, clock);
+    const metadata = { name: "later", namespace: "default" };
+    for (const uid of [undefined, ""]) {
+      const planned = {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { ...metadata, ...(uid === "" && { uid }) },
+      };
+      events.event(planned, "Warning", "Refused", `not now${uid}`);
+    }
+    await events.flush();
+    const { items } = await client.resource(Event).list({ namespace: "default" });
+    assert.deepEqual(
+      items.map(({ involvedObject }) => [involvedObject.name, involvedObject.uid || undefined]),
+      [
+        ["later", undefined],
+        ["later", undefined],
+      ],
+    );
+  });
+});
+
+test("similar events are combined from the tenth on, and each object has 25 at once", async () => {
+  const clock = fakeClock();
+  await withApiServer({ clock }, async ({ admin: connect }) => {
+    const client = connect();
+    const events = recorder(client, clock);
+    const list = async (): Promise<readonly Event[]> =>
+      (await client.resource(Event).list({ namespace: "default" })).items;
+    for (let i = 0; i < 40; i++) {
+      clock.advance(1000);
+      events.event(about, "Warning", "Broken", `pod-${i} is`);
+      await events.flush();
+    }
+    const combined = (items: readonly Event[]) =>
+      items.filter(({ message }) => message?.startsWith("(combined from similar events): "));
+    let items = await list();
+    assert.equal(items.length, 10);
+    // Of 40 events 25 were written: nine by themselves, sixteen as one.
+    assert.deepEqual(
+      combined(items).map(({ message, count }) => [message, count]),
+      [["(combined from similar events): pod-24 is", 16]],
+    );
+    // One more after five minutes tells of all that were not written.
+    clock.advance(300_000);
+    events.event(about, "Warning", "Broken", "pod-40 is");
+    await events.flush();
+    items = await list();
+    assert.deepEqual(
+      combined(items).map(({ message, count }) => [message, count]),
+      [["(combined from similar events): pod-40 is", 32]],
+    );
+    // Another type, and another object, have not used up theirs.
+    events.event(about, "Normal", "Mended", "it is");
+    events.event({ ...about, metadata: { ...about.metadata, name: "q" } }, "Warning", "Broken", "it is");
+    await events.flush();
+    assert.equal((await list()).length, 12);
+  });
+});
+
+test("after ten minutes without a similar event, events are single again", async () => {
+  const clock = fakeClock();
+  await withApiServer({ clock }, async ({ admin: connect }) => {
+    const client = connect();
+    const events = recorder(client, clock);
+    for (let i = 0; i < 12; i++) events.event(about, "Warning", "Broken", `pod-${i} is`);
+    await events.flush();
+    clock.advance(600_001);
+    events.event(about, "Warning", "Broken", "pod-12 is");
+    await events.flush();
+    const { items } = await client.resource(Event).list({ namespace: "default" });
+    assert.equal(items.filter(({ message }) => message === "pod-12 is").length, 1);
   });
 });

@@ -6,6 +6,7 @@ import type { Client } from "../client/client.ts";
 import { isNamespaceTerminating } from "../rest/namespace-terminating.ts";
 import type { ResourceClient } from "../rest/resource-client.ts";
 import { ConnectionError } from "../transport/exchange.ts";
+import { EventCorrelator, type EventDraft, remember } from "./event-correlator.ts";
 
 export interface EventRecorderOptions {
   readonly client: Client;
@@ -23,7 +24,8 @@ export type EventSubject = Pick<KubeObject, "apiVersion" | "kind"> & {
   readonly metadata: {
     readonly name: string;
     readonly namespace?: string;
-    readonly uid: string;
+    /** Absent for an object that does not exist yet. */
+    readonly uid?: string;
     readonly resourceVersion?: string;
   };
 };
@@ -42,18 +44,15 @@ export interface EventRecorder {
 
 /** Maximum number of events that wait to be written; more are dropped. */
 const maxQueueLength = 1000;
-/** Maximum number of written events whose count a repetition increments. */
-const maxWrittenEvents = 4096;
 /** Maximum length of a message in characters. */
 const maxMessageLength = 1024;
 /** Upstream: client-go, tools/record/event.go, maxTriesPerEvent and defaultSleepDuration. */
 const maxTries = 12;
 const retryDelay = 10_000;
 
-type RecordedEvent = Parameters<EventRecorder["event"]>;
-
 interface QueuedEvent {
-  readonly event: RecordedEvent;
+  /** With the message of the last occurrence. */
+  event: EventDraft & { readonly about: EventSubject };
   count: number;
   /** Time of the last occurrence. */
   time: number;
@@ -62,12 +61,14 @@ interface QueuedEvent {
 interface WrittenEvent {
   readonly name: string;
   readonly namespace: string;
+  message: string;
   count: number;
 }
 
 /**
  * Makes a recorder of core/v1 Events (served as events.k8s.io/v1, too). A repetition of an event of the same
- * object increments its count, as in the Kubernetes components.
+ * object increments its count, similar events are combined, and their number is limited, as in the Kubernetes
+ * components.
  */
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
   const recorder = new QueueingRecorder(options);
@@ -80,6 +81,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
 class QueueingRecorder implements EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #events: ResourceClient<Event>;
+  readonly #correlator: EventCorrelator;
   readonly #written = new Map<string, WrittenEvent>();
   readonly #queue = new Map<string, QueuedEvent>();
   #writing: Promise<void> | undefined;
@@ -89,24 +91,33 @@ class QueueingRecorder implements EventRecorder {
   constructor(options: EventRecorderOptions) {
     this.#options = options;
     this.#events = options.client.resource(Event);
+    this.#correlator = new EventCorrelator(options.clock);
   }
 
   event(about: EventSubject, type: "Normal" | "Warning", reason: string, text: string): void {
     const { clock, log } = this.#options;
     // Cut here, so that queue and log stay small.
-    const message = text.length > maxMessageLength ? `${text.slice(0, maxMessageLength - 3)}...` : text;
-    const key = [about.metadata.uid, about.kind, about.metadata.name, type, reason, message].join("\0");
+    const draft = { about, type, reason, message: shortened(text) };
+    const { key, message: combined, isAllowed } = this.#correlator.correlate(draft);
+    const message = shortened(combined);
+    const event = { ...draft, message };
     const queued = this.#queue.get(key);
     if (queued !== undefined) {
       queued.count++;
       queued.time = clock.now();
+      queued.event = event;
+    } else if (!isAllowed) {
+      // Counted with the next one that is written.
+      const written = this.#written.get(key);
+      if (written !== undefined) written.count++;
+      return;
     } else if (this.#queue.size >= maxQueueLength) {
       log.warn(
         { kind: about.kind, name: about.metadata.name, type, reason, message },
         "an event was dropped",
       );
       return;
-    } else this.#queue.set(key, { event: [about, type, reason, message], count: 1, time: clock.now() });
+    } else this.#queue.set(key, { event, count: 1, time: clock.now() });
     this.#writing ??= Promise.resolve().then(() => this.#writeAll());
   }
 
@@ -125,7 +136,7 @@ class QueueingRecorder implements EventRecorder {
       try {
         await this.#writeWithRetries(key, queued);
       } catch (error) {
-        const [about, type, reason, message] = queued.event;
+        const { about, type, reason, message } = queued.event;
         this.#options.log[isNamespaceTerminating(error) ? "debug" : "warn"](
           { event: { kind: about.kind, name: about.metadata.name, type, reason, message }, err: error },
           "an event could not be written",
@@ -153,28 +164,36 @@ class QueueingRecorder implements EventRecorder {
 
   async #write(key: string, { event, count, time }: QueuedEvent): Promise<void> {
     const written = this.#written.get(key);
-    if (written !== undefined && (await this.#increment(written, count, time))) return;
+    if (written !== undefined && (await this.#increment(written, event.message, count, time))) return;
     this.#written.delete(key);
     const created = await this.#create(event, count, time);
-    if (this.#written.size >= maxWrittenEvents) this.#written.delete(this.#written.keys().next().value ?? "");
     const { name, namespace = "default" } = created.metadata;
-    this.#written.set(key, { name, namespace, count });
+    remember(this.#written, key, { name, namespace, message: event.message, count });
   }
 
   /** Returns false if the server has deleted the event because it expired. */
-  async #increment(written: WrittenEvent, count: number, time: number): Promise<boolean> {
+  async #increment(written: WrittenEvent, message: string, count: number, time: number): Promise<boolean> {
     const total = written.count + count;
     try {
-      await this.#events.patch(written, "strategic", { count: total, lastTimestamp: timeText(time) });
+      await this.#events.patch(written, "strategic", {
+        count: total,
+        lastTimestamp: timeText(time),
+        ...(message !== written.message && { message }),
+      });
     } catch (error) {
       if (!StatusError.is(error, "NotFound")) throw error;
       return false;
     }
-    written.count = total;
+    written.count += count;
+    written.message = message;
     return true;
   }
 
-  #create([about, type, reason, message]: RecordedEvent, count: number, time: number): Promise<Event> {
+  #create(
+    { about, type, reason, message }: QueuedEvent["event"],
+    count: number,
+    time: number,
+  ): Promise<Event> {
     const { random, component, host } = this.#options;
     const { name, namespace = "default", uid, resourceVersion } = about.metadata;
     // In nanoseconds; the clock has milliseconds.
@@ -186,7 +205,7 @@ class QueueingRecorder implements EventRecorder {
         apiVersion: about.apiVersion,
         kind: about.kind,
         name,
-        uid,
+        ...(uid === undefined ? {} : { uid }),
         ...(about.metadata.namespace === undefined ? {} : { namespace: about.metadata.namespace }),
         ...(resourceVersion === undefined ? {} : { resourceVersion }),
       },
@@ -202,3 +221,6 @@ class QueueingRecorder implements EventRecorder {
     });
   }
 }
+
+const shortened = (text: string): string =>
+  text.length > maxMessageLength ? `${text.slice(0, maxMessageLength - 3)}...` : text;

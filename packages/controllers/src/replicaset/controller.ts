@@ -152,6 +152,31 @@ async function startReplication<O extends Replicated>(
   return queues.controller;
 }
 
+/**
+ * The condition ReplicaFailure stays as it was first set until the failure is over: messages name pods, and a
+ * new one with each round would be a change that asks for the next round, whatever the back-off.
+ *
+ * Upstream: pkg/controller/replicaset/replica_set_utils.go, calculateStatus.
+ */
+function conditionsOf(
+  { spec, status }: Replicated,
+  managed: readonly Pod[],
+  failure: unknown,
+  now: number,
+): NonNullable<ReplicaSetStatus["conditions"]> {
+  const old = status?.conditions ?? [];
+  const isFailure = ({ type }: (typeof old)[number]): boolean => type === "ReplicaFailure";
+  if (failure === undefined) return old.filter((condition) => !isFailure(condition));
+  if (old.some(isFailure)) return old;
+  const condition = {
+    type: "ReplicaFailure",
+    status: "True",
+    reason: managed.length < (spec.replicas ?? 1) ? "FailedCreate" : "FailedDelete",
+    message: failure instanceof Error ? failure.message : String(failure),
+  };
+  return withCondition(old, condition, timeText(now));
+}
+
 function statusOf(
   set: Replicated,
   managed: readonly Pod[],
@@ -165,21 +190,7 @@ function statusOf(
   const fullyLabeled = managed.filter((pod) =>
     labels.every(([name, value]) => pod.metadata.labels?.[name] === value),
   );
-  const old = set.status;
-  const others = (old?.conditions ?? []).filter(({ type }) => type !== "ReplicaFailure");
-  const conditions =
-    failure === undefined
-      ? others
-      : withCondition(
-          old?.conditions,
-          {
-            type: "ReplicaFailure",
-            status: "True",
-            reason: managed.length < (set.spec.replicas ?? 1) ? "FailedCreate" : "FailedDelete",
-            message: failure instanceof Error ? failure.message : String(failure),
-          },
-          timeText(now),
-        );
+  const conditions = conditionsOf(set, managed, failure, now);
   const counts = {
     fullyLabeledReplicas: fullyLabeled.length,
     readyReplicas: managed.filter(isPodReady).length,

@@ -12,14 +12,19 @@ export async function writeStatus<T extends KubeObject & { status?: object }>(
   object: T,
   status: NonNullable<T["status"]>,
 ): Promise<T> {
-  const wanted = withoutUndefined(status);
-  if (isDeepStrictEqual(wanted, object.status ?? {})) return object;
+  const wanted = asStored(status);
+  if (isDeepStrictEqual(wanted, asStored(object.status ?? {}))) return object;
   return client.resource(kind).update({ ...object, status: wanted }, { subresource: "status" });
 }
 
-/** A field that is undefined is not there in JSON: only so do equal states compare as equal. */
-function withoutUndefined<T extends object>(value: T): T {
-  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as T;
+/**
+ * A field that is undefined is absent in JSON, an empty list is absent in what the server stores: only so do
+ * equal states compare as equal.
+ */
+function asStored<T extends object>(value: T): T {
+  const isAbsent = (item: unknown): boolean =>
+    item === undefined || (Array.isArray(item) && item.length === 0);
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => !isAbsent(item))) as T;
 }
 
 /** For `client.resource(kind).get` and its like. */
@@ -38,7 +43,7 @@ interface Condition {
 
 /**
  * The conditions with this one set: its transition time changes with its status alone, and nothing changes if
- * status and reason are the same.
+ * status, reason and message are the same.
  */
 export function withCondition<C extends Condition>(
   conditions: readonly C[] | undefined,
