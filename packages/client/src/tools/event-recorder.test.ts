@@ -186,7 +186,7 @@ test("similar events are combined from the tenth on, and each object has 25 at o
       items.filter(({ message }) => message?.startsWith("(combined from similar events): "));
     let items = await list();
     assert.equal(items.length, 10);
-    // Of 40 events 25 were written: nine by themselves, sixteen as one.
+    // The limit lets 25 of the 40 through: nine by themselves, sixteen as one.
     assert.deepEqual(
       combined(items).map(({ message, count }) => [message, count]),
       [["(combined from similar events): pod-24 is", 16]],
