@@ -19,6 +19,7 @@ const checks = [
     node24(),
     [...sourceFlags, join(repository, "packages/api/scripts/generate.ts"), "--check"],
   ],
+  ["loader library", node24(), [join(repository, "packages/kubelet/loader/build.js"), "--check"]],
   ["generated messages", node24(), [join(repository, "packages/rpc/scripts/check-generated.js")]],
 ];
 let failed = false;

@@ -6,6 +6,7 @@ import { RpcError, tcpChannel } from "@dray/rpc";
 import { HealthDefinition } from "@dray/rpc/grpchealth/v1";
 import { expand } from "../containers/environment.ts";
 import { RuntimeError } from "../runtime/error.ts";
+import { podPort } from "../runtime/host/pod-port.ts";
 import type { RuntimeService } from "../runtime/service.ts";
 import type { StartableContainer } from "../types/containers.ts";
 import { podText } from "../types/pod-text.ts";
@@ -69,8 +70,8 @@ export async function runProbe(
     }
   }
   if (tcpSocket !== undefined)
-    return probeTcp(tcpSocket.host || podIP, portOf(tcpSocket.port, spec), timeout);
-  if (grpc !== undefined) return probeGrpc(joined(podIP, grpc.port), grpc.service ?? "", timeout, clock);
+    return probeTcp(placeOf(tcpSocket.host || podIP, portOf(tcpSocket.port, spec)), timeout);
+  if (grpc !== undefined) return probeGrpc(placeOf(podIP, grpc.port), grpc.service ?? "", timeout, clock);
   throw new Error(`missing probe handler for container ${spec.name}`);
 }
 
@@ -137,8 +138,7 @@ function requestOf(
 ) {
   return {
     scheme: scheme.toLowerCase() === "https" ? "https" : "http",
-    host: host || podIP,
-    port: portOf(port, spec),
+    ...placeOf(host || podIP, portOf(port, spec)),
     path,
     headers: httpHeaders,
     userAgent: userAgent(purpose),
@@ -152,6 +152,17 @@ function httpOutcome({ status, body }: HttpAnswer): ProbeOutcome {
   return { result: "warning", output: `Probe terminated redirects, Response body: ${body}` };
 }
 
+/** Target of a connection to a port of a pod or of another host. */
+interface Place {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Processes of this machine may serve a port at the one in its place. */
+function placeOf(host: string, port: number): Place {
+  return { host, port: host.startsWith("127.") ? podPort(host, port) : port };
+}
+
 /** Upstream: pkg/probe/util.go, ResolveContainerPort. */
 function portOf(port: IntOrString, spec: StartableContainer): number {
   const found =
@@ -163,14 +174,14 @@ function portOf(port: IntOrString, spec: StartableContainer): number {
   throw new Error(`couldn't find port ${JSON.stringify(port)} in container ${JSON.stringify(spec.name)}`);
 }
 
-function joined(host: string, port: number): string {
+function joined({ host, port }: Place): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-function probeTcp(host: string, port: number, timeout: number): Promise<ProbeOutcome> {
-  const address = joined(host, port);
+function probeTcp(place: Place, timeout: number): Promise<ProbeOutcome> {
+  const address = joined(place);
   return new Promise((resolve) => {
-    const socket = connect({ host, port, timeout }, () => {
+    const socket = connect({ ...place, timeout }, () => {
       socket.destroy();
       resolve(success);
     });
@@ -183,11 +194,12 @@ function probeTcp(host: string, port: number, timeout: number): Promise<ProbeOut
 }
 
 async function probeGrpc(
-  address: string,
+  place: Place,
   service: string,
   timeout: number,
   clock: Clock,
 ): Promise<ProbeOutcome> {
+  const address = joined(place);
   const channel = tcpChannel(address);
   const begin = clock.now();
   try {

@@ -1,6 +1,17 @@
 import { createHash } from "node:crypto";
 import { type Claim, claimName } from "../../network/claim.ts";
 
+/** Number of second octets, from 128 on, of pods' addresses; those of Services begin at 127.64. */
+const octets = 62;
+
+/**
+ * The address that stands for 127.0.0.1 within the pod of an address: 127.2.0.0 to 127.63.255.255 are for
+ * them.
+ */
+export function loopbackOf(podIP: string): string {
+  return podIP.replace(/(?<=^127\.)\d+/, (octet) => String(Number(octet) - 126));
+}
+
 /**
  * Allocates addresses of 127.0.0.0/8, which the loopback device has without configuration. A node holds one
  * /24 of the machine, chosen by its root directory and claimed by an abstract socket, so that two clusters do
@@ -25,13 +36,13 @@ export class AddressPool {
     }
     const hash = createHash("sha256").update(rootDir).digest();
     for (let offset = 0; offset < 1000; offset++) {
-      const number = (hash.readUInt16BE(0) + offset * 257) % (126 * 256);
+      const number = (hash.readUInt16BE(0) + offset * 257) % (octets * 256);
       // Systems use 127.0.0.0/16 and 127.1.0.0/16 themselves.
       const prefix = `127.${128 + Math.floor(number / 256)}.${number % 256}`;
       const claim = await listen(prefix);
       if (claim !== undefined) return new AddressPool(prefix, claim);
     }
-    throw new Error("no range of 127.128.0.0/9 is free for pods on this machine");
+    throw new Error("no range from 127.128.0.0 to 127.189.255.255 is free for pods on this machine");
   }
 
   get prefix(): string {

@@ -1,8 +1,10 @@
 import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { listeningPort, readUnprivilegedPortStart } from "../../network/host-ports.ts";
 import { listenersOn, socketsOf } from "../../network/listeners.ts";
 import { RuntimeError } from "../error.ts";
+import { loopbackOf } from "./addresses.ts";
 
 /** A pod with an address of its own. */
 export interface PodNetwork {
@@ -16,8 +18,11 @@ export interface PodNetwork {
  * processes count: programs bind to its address, to loopback or to everything.
  */
 export async function forwardPort(pod: PodNetwork | undefined, port: number, stream: Duplex): Promise<void> {
-  const hosts = pod === undefined ? ["127.0.0.1", "::1"] : hostsOf(pod, port);
-  const socket = await dial(hosts, port);
+  const moved = listeningPort(port, readUnprivilegedPortStart());
+  const places = [...new Set([port, moved])].flatMap((one) =>
+    (pod === undefined ? ["127.0.0.1", "::1"] : hostsOf(pod, one)).map((host) => ({ host, port: one })),
+  );
+  const socket = await dial(places, port);
   // A failed connection closes the stream, and vice versa.
   const both = [pipeline(stream, socket), pipeline(socket, stream)];
   await Promise.all(both).catch(() => {});
@@ -34,17 +39,22 @@ function hostsOf({ ip, pids }: PodNetwork, port: number): string[] {
   const loopback6 = addresses.has(`${"0".repeat(24)}01000000`);
   return [
     ...(addresses.has(ip) || everything ? [ip] : []),
-    ...(addresses.has("127.0.0.1") ? ["127.0.0.1"] : []),
+    ...[loopbackOf(ip), "127.0.0.1"].filter((host) => addresses.has(host)),
     ...(loopback6 ? ["::1"] : []),
   ];
 }
 
-/** Connects to the first host that accepts. The error has the words of container runtimes. */
-async function dial(hosts: readonly string[], port: number): Promise<Socket> {
+interface Place {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Connects to the first place that accepts. The error has the words of container runtimes. */
+async function dial(places: readonly Place[], port: number): Promise<Socket> {
   let reason = "connection refused";
-  for (const host of hosts) {
+  for (const place of places) {
     try {
-      return await open(host, port);
+      return await open(place);
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       if (code !== "ECONNREFUSED") reason = message;
@@ -57,9 +67,9 @@ async function dial(hosts: readonly string[], port: number): Promise<Socket> {
   );
 }
 
-function open(host: string, port: number): Promise<Socket> {
+function open(place: Place): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ host, port, allowHalfOpen: true, noDelay: true });
+    const socket = connect({ ...place, allowHalfOpen: true, noDelay: true });
     socket.once("error", reject);
     socket.once("connect", () => {
       socket.off("error", reject);

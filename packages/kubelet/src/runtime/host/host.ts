@@ -40,7 +40,10 @@ import { followLog } from "./follow-log.ts";
 import { forwardPort } from "./forward.ts";
 import type { Isolation } from "./isolation.ts";
 import { joinContainer } from "./join.ts";
-import { launchContainer, saveRecord } from "./launch.ts";
+import { type Loader, launchContainer, saveRecord } from "./launch.ts";
+import { limitsOf } from "./limits.ts";
+import { firstFreePort } from "./loader/first-free-port.ts";
+import { installLoader } from "./loader/library.ts";
 import type { HostRuntimeOptions } from "./options.ts";
 import {
   type AgentPrivileges,
@@ -70,6 +73,7 @@ export class HostRuntime implements RuntimeService {
   #isolation: Isolation = { type: "plain" };
   #agent: AgentPrivileges = agentPrivileges(false);
   #cgroups: Cgroups | undefined;
+  #loader: Loader | undefined;
   #bounds = noBounds;
   #cancelCheck: (() => void) | undefined;
 
@@ -79,17 +83,12 @@ export class HostRuntime implements RuntimeService {
   }
 
   get limits(): readonly string[] {
-    const { root, mounts, setpriv } = this.#agent;
-    const limits = [
-      mounts
-        ? "containers can read the files of the machine"
-        : "containers see the files of the machine, and volumes are not at their paths",
-      "they see its processes and its network",
-    ];
-    if (!this.#bounds.parents.has("memory")) limits.push("limits of cpu and memory bind nobody");
-    if (root && (!mounts || setpriv === undefined)) limits.push("they run as its root");
-    if (this.containment === undefined) limits.push("a process that hides outlives its container");
-    return limits;
+    return limitsOf({
+      agent: this.#agent,
+      hasLoader: this.#loader !== undefined,
+      boundsMemory: this.#bounds.parents.has("memory"),
+      isContained: this.containment !== undefined,
+    });
   }
 
   get machineServices(): MachineServices | undefined {
@@ -132,6 +131,9 @@ export class HostRuntime implements RuntimeService {
         log.info({ reason }, "no mount name spaces: paths of volumes are rewritten instead");
     }
     this.#agent = agentPrivileges(this.#isolation.type === "mounts");
+    const loader = await installLoader(directory);
+    if ("path" in loader) this.#loader = { ...loader, firstFreePort: await firstFreePort() };
+    else log.info(loader, "no loader library: programs of pods share ports and paths of the machine");
     if (this.containment === undefined)
       log.info(
         { reason: reasons.join("; ") },
@@ -276,6 +278,7 @@ export class HostRuntime implements RuntimeService {
       isolation: this.#isolation,
       bounds: this.#bounds,
       cgroups: this.#cgroups,
+      loader: this.#loader,
       privileges: (config, devices) => this.#privileges(sandboxId, config, devices),
     });
   }

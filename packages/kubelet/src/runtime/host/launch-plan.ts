@@ -5,6 +5,8 @@ import type { ContainerDevice } from "./access.ts";
 import { containerVariable } from "./container.ts";
 import { toolEnvironment } from "./environment.ts";
 import { containerWords, type ImageMapping, programFolder } from "./images.ts";
+import { type MachinePaths, type PathTable, planPaths, tableText } from "./loader/path-table.ts";
+import { addLoaderVariables, type LoaderSettings } from "./loader/variables.ts";
 import { home } from "./places.ts";
 import { rewriter } from "./rewrite.ts";
 
@@ -34,8 +36,9 @@ export interface LaunchInput {
   readonly devicesHidden: boolean;
   /** Folder of the container in the runtime's. */
   readonly directory: string;
-  /** Reports whether the machine has a path. */
-  exists(path: string): boolean;
+  /** Undefined without a loader library. */
+  readonly loader: LoaderSettings | undefined;
+  readonly machine: MachinePaths;
 }
 
 /** A folder that is made before a launch, for the container's user. */
@@ -52,6 +55,8 @@ export interface LaunchPlan {
   readonly workingDirectory: string;
   readonly mounts: readonly MountConfig[];
   readonly folders: readonly LaunchFolder[];
+  /** Symbolic links that are made before the launch. */
+  readonly links: PathTable["links"];
   /** Files that are written before the launch. */
   readonly files: readonly (readonly [path: string, text: string, mode: number])[];
 }
@@ -98,26 +103,31 @@ export function planLaunch(input: LaunchInput): LaunchPlan {
     }
   }
   const root = join(directory, "root");
+  const paths = isolated ? noPaths : planPaths(mounts, join(directory, "paths"), input.machine);
+  if (input.loader !== undefined) addLoaderVariables(env, input.loader, tableText(paths));
   return {
     env,
     command: containerWords(image, config).map(rewrite),
     workingDirectory: isolated ? workingDir || "/" : rewrite(workingDir || root),
     mounts,
     folders,
+    links: input.loader === undefined ? [] : paths.links,
     files,
   };
 }
+
+const noPaths: PathTable = { entries: [], links: [] };
 
 /** Path at which programs read their name servers. */
 export const etcResolvConf = "/etc/resolv.conf";
 
 /** A working directory that exists neither on the machine nor in a volume is made for the container. */
 function needsFolder(path: string, mounts: readonly MountConfig[], input: LaunchInput): boolean {
-  const { ownMounts, exists } = input;
+  const { ownMounts, machine } = input;
   const ofPod = mounts.filter((mount) => !ownMounts.includes(mount));
   if (covers(ofPod, path)) return false;
   if (covers(ownMounts, path)) return !ownMounts.some(({ containerPath }) => containerPath === path);
-  return !exists(path);
+  return !machine.exists(path);
 }
 
 /** Mounts of the runtime, the pod and CDI, each of which replaces earlier ones at its path. */

@@ -1,11 +1,12 @@
 import { spawn } from "node:child_process";
-import { chmodSync, chownSync, existsSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, chownSync, existsSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { makeFolderSync } from "@dray/files";
 import { formatResolvConf } from "../../dns/resolv-conf.ts";
 import type { ContainerConfig } from "../config.ts";
 import { RuntimeError } from "../error.ts";
 import { type ContainerDevice, containerDevices } from "./access.ts";
+import { loopbackOf } from "./addresses.ts";
 import { makeInput } from "./attach.ts";
 import { type Bounds, boundsOf, containerCgroup, makeBounds, makePodBounds } from "./bounds.ts";
 import { type Cgroups, makeCgroup } from "./cgroups.ts";
@@ -14,6 +15,7 @@ import { programEnvironment, toolEnvironment } from "./environment.ts";
 import type { ImageTable } from "./images.ts";
 import type { Isolation } from "./isolation.ts";
 import { etcResolvConf, type LaunchPlan, planLaunch } from "./launch-plan.ts";
+import type { LoaderSettings } from "./loader/variables.ts";
 import { makeLog } from "./logs.ts";
 import type { Privileges } from "./privileges.ts";
 import { bootId } from "./processes.ts";
@@ -49,8 +51,20 @@ export interface LaunchContext {
   readonly isolation: Isolation;
   readonly bounds: Bounds;
   readonly cgroups: Cgroups | undefined;
+  /** The loader library, if there is one on this machine. */
+  readonly loader: Loader | undefined;
   privileges(config: ContainerConfig, devices: readonly ContainerDevice[]): Privileges;
 }
+
+/** The loader library of a node. */
+export interface Loader {
+  /** Its path on the machine. */
+  readonly path: string;
+  readonly firstFreePort: number;
+}
+
+/** Path of the loader library in containers with a root of their own. */
+const containerLibrary = "/.dray-pod.so";
 
 /** Writes the record of a container, from which the next agent adopts it. */
 export function saveRecord({ directory, record }: HostContainer): void {
@@ -73,6 +87,19 @@ export async function launchContainer(container: HostContainer, context: LaunchC
   const status = container.status();
   if (status.reason === "StartError")
     throw new RuntimeError("RunContainerError", status.message ?? "the container could not be started");
+}
+
+function loaderSettings(
+  { path, firstFreePort }: Loader,
+  isolated: boolean,
+  sandbox: LaunchContext["sandbox"],
+): LoaderSettings {
+  const ip = sandbox?.config.hostNetwork ? undefined : sandbox?.ip;
+  return {
+    library: isolated ? containerLibrary : path,
+    addresses: ip === undefined ? undefined : { ip, loopback: loopbackOf(ip) },
+    firstFreePort,
+  };
 }
 
 class Launch {
@@ -103,12 +130,17 @@ class Launch {
     this.#view = this.#hasOwnView
       ? ownView(config, directory, neededFiles(image))
       : { folders: [], mounts: [] };
+    const { loader } = context;
+    const library =
+      isolated && loader !== undefined
+        ? [{ hostPath: loader.path, containerPath: containerLibrary, readOnly: true }]
+        : [];
     this.#plan = planLaunch({
       id,
       config,
       edits,
       image,
-      ownMounts: this.#view.mounts,
+      ownMounts: [...this.#view.mounts, ...library],
       devices,
       devicesHidden: this.#hasOwnView,
       podIP: sandbox?.ip ?? "",
@@ -118,7 +150,8 @@ class Launch {
       resolvConf: sandbox?.config.dns && formatResolvConf(sandbox.config.dns),
       resolvConfPath: realPath(etcResolvConf) ?? etcResolvConf,
       directory,
-      exists: existsSync,
+      loader: loader && loaderSettings(loader, isolated, sandbox),
+      machine: { exists: existsSync, real: realPath },
     });
     const { command, workingDirectory, env } = this.#plan;
     const { script, prefix } = programEnvironment(env);
@@ -146,6 +179,10 @@ class Launch {
       // The umask must not apply.
       chmodSync(path, mode);
       this.#giveToUser(path);
+    }
+    for (const [path, target] of this.#plan.links) {
+      makeFolderSync(dirname(path));
+      symlinkSync(target, path);
     }
     for (const [path, text, mode] of this.#plan.files) {
       writeFileSync(path, text, { mode });
