@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { canMount, removeTree } from "../../base/mounts.ts";
 import { containerMounts } from "../../containers/mounts.ts";
@@ -80,8 +80,10 @@ class SubPathRace {
     }
     const output: string[] = [];
     if (container !== undefined) {
-      for await (const { text } of node.service.readLog(container.logPath, undefined))
-        output.push(String(text));
+      // A container that was refused before its start has no log.
+      if (existsSync(container.logPath))
+        for await (const { text } of node.service.readLog(container.logPath, undefined))
+          output.push(String(text));
       await node.service.removeContainer(container.id);
     }
     assert.doesNotMatch(output.join(""), /hidden/);
