@@ -45,8 +45,8 @@ export async function moreDevices(
     const like = deviceLike(trial, allocator, shapeOf(trial, claim, request), nodes);
     if (like === undefined) continue;
     const lacking = Math.min(maxDevices, Math.max(1, request.wanted - request.suitable));
-    const wanted = request.wanted * trial.members.length;
-    for (const count of new Set([1, lacking, Math.min(maxDevices, wanted)])) {
+    const pods = trial.members.length + trial.rivals.flatMap((unit) => unit.pods).length;
+    for (const count of new Set([1, lacking, Math.min(maxDevices, request.wanted * pods)])) {
       const landed = await attempts.ask("device", () => trial.with([sliceOf(like, node, count)]));
       if (landed === null) continue;
       done.add(key);
