@@ -278,3 +278,20 @@ test("an error of a selector lists the attributes that the device has", () => {
     available: { attributes: ["gpu.example.com/model"] },
   });
 });
+
+test("a request for all devices that fails names the devices on which its selector fails", () => {
+  const allocator = allocatorWith(slice("p", [{ name: "d" }]));
+  const asked = claim("c", 1, 'device.attributes["gpu.example.com"].big');
+  const [request] = asked.spec.devices!.requests!;
+  const { count: _, ...exactly } = request!.exactly!;
+  const all = { ...request!, exactly: { ...exactly, allocationMode: "All" as const } };
+  const { outcome, claims } = allocator.explain(node, [{ ...asked, spec: { devices: { requests: [all] } } }]);
+  assert.equal(outcome, "error");
+  assert.deepEqual(
+    claims[0]!.requests[0]!.refused.map(({ check, devices }) => [check, devices]),
+    [
+      ["error", []],
+      ["error", ["gpu.example.com/p/d"]],
+    ],
+  );
+});

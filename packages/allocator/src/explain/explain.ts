@@ -33,7 +33,7 @@ export function explainNode(
   } catch (error) {
     if (!(error instanceof AllocationError)) throw error;
     const { message } = error;
-    return { node: name, outcome: "error", message, claims: unsearchedClaims(claims, message) };
+    return { node: name, outcome: "error", message, claims: unsearched(claims, node, problemOf, message) };
   }
   const { outcome, message, solution } = searchNode(problem, shouldStop);
   const traceOf =
@@ -86,6 +86,57 @@ function searchNode(
     if (!(error instanceof AllocationError)) throw error;
     return { outcome: "error", message: error.message, solution: null };
   }
+}
+
+/**
+ * Explains an attempt that failed before it checked devices: in mode All, while it counted them. The devices
+ * on which a selector fails are found with requests for one device instead.
+ */
+function unsearched(
+  claims: readonly ResourceClaim[],
+  node: Node,
+  problemOf: (node: Node, claims: readonly ResourceClaim[]) => Problem,
+  message: string,
+): Explanation["claims"] {
+  const explained = unsearchedClaims(claims, message);
+  let problem: Problem;
+  try {
+    problem = problemOf(node, claims.map(withoutModeAll));
+  } catch (error) {
+    if (!(error instanceof AllocationError)) throw error;
+    return explained;
+  }
+  const allocating = new AllocatingState(problem);
+  return explained.map((claim, c) => {
+    const options = problem.claims[c]!.requests.flatMap((each) => each.options);
+    return {
+      ...claim,
+      requests: claim.requests.map((request, r) => {
+        const groups = new RefusalGroups(maxDevices);
+        const unusable = addUnusableDevices(problem, options[r]!, groups);
+        let suitable = 0;
+        for (let position = 0; position < problem.devices.length; position++) {
+          const refusal = staticRefusal(problem, options[r]!, position, allocating);
+          if (refusal === undefined) suitable++;
+          else groups.add(refusal, problem.devices[position]!.id);
+        }
+        const seen = problem.devices.length + unusable;
+        return { ...request, seen, suitable, refused: [...request.refused, ...groups.list()] };
+      }),
+    };
+  });
+}
+
+/** Returns the claim with requests for one device in the place of those for all. */
+function withoutModeAll(claim: ResourceClaim): ResourceClaim {
+  const single = <T extends { readonly allocationMode?: string }>(body: T): T =>
+    body.allocationMode === "All" ? { ...body, allocationMode: "ExactCount", count: 1 } : body;
+  const requests = (claim.spec.devices?.requests ?? []).map(({ exactly, firstAvailable, ...request }) => ({
+    ...request,
+    ...(exactly && { exactly: single(exactly) }),
+    ...(firstAvailable && { firstAvailable: firstAvailable.map(single) }),
+  }));
+  return { ...claim, spec: { ...claim.spec, devices: { ...claim.spec.devices, requests } } };
 }
 
 /** Explains an attempt that failed before it checked devices. */

@@ -300,7 +300,7 @@ test("a DeviceTaintRule behind a taint is named, and its end tried", async () =>
   );
 });
 
-test("an extended resource that nobody offers is said so, with those that are offered", async () => {
+test("an extended resource without a node or class that offers it is the cause, with those that are offered", async () => {
   const amounts = { "example.com/gqu": "1" };
   const served = {
     ...gpuClass,

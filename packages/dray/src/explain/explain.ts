@@ -9,6 +9,7 @@ import { explainPod } from "./pod.ts";
 import type { Scene } from "./scene.ts";
 import { explainSlice } from "./slice.ts";
 import { findDevice, findObject } from "./subject.ts";
+import { explainWorkload } from "./workload.ts";
 
 export interface Question {
   readonly kind: SubjectKind;
@@ -39,6 +40,13 @@ export async function explain(
         return explainClass(findObject(world, kind, question), inventory);
       case "ResourceSlice":
         return explainSlice(findObject(world, kind, question), inventory);
+      case "DaemonSet":
+      case "Deployment":
+      case "Job":
+      case "PodGroup":
+      case "ReplicaSet":
+      case "StatefulSet":
+        return explainWorkload(findObject(world, kind, question), scene, inventory);
       default:
         return explainDevice(findDevice(inventory, name, source), inventory);
     }

@@ -1,2 +1,5 @@
 /** The kinds that `dray explain` supports. */
-export const kindWords = ["pod", "claim", "node", "device", "class", "slice"] as const;
+export const kindWords = [
+  ...["pod", "claim", "node", "device", "class", "slice"],
+  ...["deployment", "statefulset", "daemonset", "job", "replicaset", "podgroup"],
+] as const;

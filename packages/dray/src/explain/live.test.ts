@@ -177,23 +177,30 @@ test("missing rights are named with the facts that need them, and a way to get t
 });
 
 test("mistakes: a kind, a name, an object that may not be read", async () => {
-  const [none, kind, name, hidden] = await Promise.all([
-    dray(["explain"]),
+  const [kind, name, hidden] = await Promise.all([
     explainAs("all", "pdo", "waits"),
     explainAs("all", "pod", "wait"),
     explainAs("few", "node", "a"),
   ]);
-  assert.equal(none.code, 2);
-  assert.match(
-    none.stderr,
-    /^error: name an object: KIND NAME, KIND one of pod, claim, node, device, class, slice/,
-  );
   assert.equal(kind.code, 2);
   assert.match(kind.stderr, /^error: pdo: must be one of pod, claim, node, device, class, slice/);
   assert.equal(name.code, 1);
   assert.match(name.stderr, /no Pod "wait" in namespace default: there are .*did you mean waits/);
   assert.equal(hidden.code, 1);
   assert.match(hidden.stderr, /no right to list nodes: "a" may be there/);
+});
+
+test("without a name what waits is listed", async () => {
+  const [all, elsewhere, data] = await Promise.all([
+    explainAs("all"),
+    explainAs("all", "-n", "kube-system"),
+    explainAs("all", "pods", "-o", "json"),
+  ]);
+  assert.equal(all.code, 0, all.stderr);
+  assert.match(all.stdout, /^default +pod\/unmade +waiting +claim gpu: .*exceeded quota/m);
+  assert.match(all.stdout, /^default +pod\/waits +waiting /m);
+  assert.equal(elsewhere.stdout, "nothing waits\n");
+  assert.equal((JSON.parse(data.stdout) as { items: unknown[] }).items.length, 2);
 });
 
 test("--watch reads the cluster again and again", async () => {

@@ -10,7 +10,7 @@ import type { ClaimData, Explained, Fact, PlacementData, Wait, WaitFor } from ".
 import { failureWaits, waitsOnNode, waitsToEnd } from "./node-waits.ts";
 import { placementOf } from "./placement.ts";
 import { claimsOfPod, hasStorage, type Scene, schedulerOf, wait } from "./scene.ts";
-import { Trial } from "./trial.ts";
+import { located, Trial } from "./trial.ts";
 import { volumeClaims } from "./volume-waits.ts";
 import { groupConditionWaits, waitsBeforeScheduling } from "./waits.ts";
 
@@ -45,18 +45,31 @@ export async function explainPod(pod: Pod, scene: Scene, inventory: Inventory): 
 }
 
 /** Reports whether the pod waits for a node, and all that it requests is known. */
-const canBePlaced = (pod: Pod, waits: readonly Wait[]): boolean =>
+export const canBePlaced = (pod: Pod, waits: readonly Wait[]): boolean =>
   stateOfPod(pod) === "waiting" && !waits.some(({ for: what }) => unknown.has(what));
 
 /** Volumes that keep the pod from every node are left out of the trial: it answers for the rest. */
-function trialOf(pod: Pod, scene: Scene, waits: readonly Wait[]): Trial {
-  const { world, features, now } = scene;
+export function trialOf(pod: Pod, scene: Scene, waits: readonly Wait[]): Trial {
+  const { features, now } = scene;
   const volumes = hasStorage(scene) && !waits.some(({ for: what }) => what === "volume");
-  return new Trial(world, pod, { features, now: () => now, volumes });
+  const alone = isGroupUnknown(pod, scene) ? withoutGroup(pod) : pod;
+  const world = alone === pod ? scene.world : scene.world.overlaid([located(alone)]);
+  return new Trial(world, alone, { features, now: () => now, volumes });
+}
+
+/** A pod of a group that may not be read is tried alone. */
+const isGroupUnknown = ({ metadata, spec }: Pod, { world, surroundings }: Scene): boolean =>
+  spec.schedulingGroup !== undefined &&
+  surroundings.missing.some(({ kind }) => kind === "PodGroup") &&
+  world.find("PodGroup", `${metadata.namespace}/${spec.schedulingGroup.podGroupName}`) === undefined;
+
+function withoutGroup(pod: Pod): Pod {
+  const { schedulingGroup: _, ...spec } = pod.spec;
+  return { ...pod, spec };
 }
 
 /** Returns all reasons in order: those before any node is looked at, then those of the nodes. */
-function allWaits(
+export function allWaits(
   pod: Pod,
   scene: Scene,
   first: readonly Wait[],
@@ -68,7 +81,7 @@ function allWaits(
   return conditionWaits(pod, scene);
 }
 
-function stateOfPod(pod: Pod): PodState {
+export function stateOfPod(pod: Pod): PodState {
   if (isPodTerminal(pod)) return pod.metadata.deletionTimestamp === undefined ? "ended" : "ending";
   if (pod.metadata.deletionTimestamp !== undefined) return "ending";
   if (!pod.spec.nodeName) return "waiting";
@@ -76,7 +89,7 @@ function stateOfPod(pod: Pod): PodState {
 }
 
 /** Returns the reasons that hold whatever the nodes have. */
-function waitsOfPod(pod: Pod, scene: Scene): Wait[] {
+export function waitsOfPod(pod: Pod, scene: Scene): Wait[] {
   switch (stateOfPod(pod)) {
     case "waiting":
       return waitsBeforeScheduling(pod, scene);

@@ -18,6 +18,12 @@ const kinds: ReadonlyMap<string, SubjectKind> = new Map(
       ["Device", ["device", "devices"]],
       ["DeviceClass", ["class", "classes", "deviceclass", "deviceclasses"]],
       ["ResourceSlice", ["slice", "slices", "resourceslice", "resourceslices"]],
+      ["Deployment", ["deployment", "deployments", "deploy"]],
+      ["StatefulSet", ["statefulset", "statefulsets", "sts"]],
+      ["DaemonSet", ["daemonset", "daemonsets", "ds"]],
+      ["ReplicaSet", ["replicaset", "replicasets", "rs"]],
+      ["Job", ["job", "jobs"]],
+      ["PodGroup", ["podgroup", "podgroups", "group"]],
     ] as const
   ).flatMap(([kind, words]) => words.map((word) => [word, kind] as const)),
 );
@@ -44,13 +50,18 @@ export function parseSubject(
 
 type WorldKind = Exclude<SubjectKind, "Device">;
 
+/** Kinds whose objects have no namespace. */
+const clusterKinds: ReadonlySet<SubjectKind> = new Set(["Node", "Device", "DeviceClass", "ResourceSlice"]);
+
+export const isNamespacedKind = (kind: SubjectKind): boolean => !clusterKinds.has(kind);
+
 /** Finds an object by name. Throws an Error with the existing names. */
 export function findObject<K extends WorldKind>(
   world: World,
   kind: K,
   { namespace, name, source }: { readonly namespace: string; readonly name: string; readonly source: string },
 ): NonNullable<ReturnType<typeof world.find<K>>> {
-  const isNamespaced = kind === "Pod" || kind === "ResourceClaim";
+  const isNamespaced = isNamespacedKind(kind);
   const found = world.find(kind, isNamespaced ? `${namespace}/${name}` : name);
   if (found !== undefined) return found;
   const all = world.all(kind).map(({ object }) => object.metadata);

@@ -32,8 +32,9 @@ export const noSurroundings: Surroundings = {
 /** Selects the events to read; other objects are read only if needed. */
 export interface Wanted {
   readonly kind: string;
-  readonly name: string;
-  /** Undefined: not namespaced; its events are in `default`. */
+  /** Undefined: all objects of the kind. */
+  readonly name: string | undefined;
+  /** Undefined: not namespaced, with events in `default`; of all objects, those of all namespaces. */
   readonly namespace: string | undefined;
   readonly podGroups: boolean;
   readonly quotas: boolean;
@@ -41,7 +42,7 @@ export interface Wanted {
 }
 
 /** Kinds of storage, as schedulers read them. */
-const storageKinds = [
+export const storageKinds = [
   PersistentVolumeClaim,
   PersistentVolume,
   StorageClass,
@@ -57,7 +58,8 @@ const groupVersions = ["v1beta1", "v1alpha3", "v1alpha2"];
 export async function readSurroundings(connection: Connection, wanted: Wanted): Promise<Surroundings> {
   const { client } = connection;
   const missing: MissingRight[] = [];
-  const namespace = wanted.namespace ?? "default";
+  const namespace = wanted.namespace ?? (wanted.name === undefined ? undefined : "default");
+  const where = namespace === undefined ? {} : { namespace };
   async function read<T extends KubeObject>(kind: string, list: () => Promise<readonly T[]>): Promise<T[]> {
     try {
       return [...(await list())];
@@ -68,14 +70,12 @@ export async function readSurroundings(connection: Connection, wanted: Wanted): 
       return [];
     }
   }
-  const fieldSelector = `involvedObject.kind=${wanted.kind},involvedObject.name=${wanted.name}`;
+  const named = wanted.name === undefined ? "" : `,involvedObject.name=${wanted.name}`;
+  const fieldSelector = `involvedObject.kind=${wanted.kind}${named}`;
   const [events, quotas, podGroups, storage] = await Promise.all([
-    read("Event", async () => (await listAll(client.resource(Event), { namespace, fieldSelector })).items),
+    read("Event", async () => (await listAll(client.resource(Event), { ...where, fieldSelector })).items),
     wanted.quotas
-      ? read(
-          "ResourceQuota",
-          async () => (await listAll(client.resource(ResourceQuota), { namespace })).items,
-        )
+      ? read("ResourceQuota", async () => (await listAll(client.resource(ResourceQuota), where)).items)
       : [],
     wanted.podGroups ? readGroups() : [],
     wanted.storage ? readStorage() : undefined,
@@ -107,7 +107,7 @@ export async function readSurroundings(connection: Connection, wanted: Wanted): 
       // The kind is the PodGroup of its version: the fields that are read are the same in all.
       const found = await read(
         "PodGroup",
-        async () => (await listAll(client.resource(row), { namespace })).items as unknown as PodGroup[],
+        async () => (await listAll(client.resource(row), where)).items as unknown as PodGroup[],
       );
       if (found.length > 0) return found;
     }

@@ -24,7 +24,7 @@ const nowhere: Place = {
   root: "",
 };
 
-const located = <T extends KubeObject>(object: T): Located<T> => ({ object, place: nowhere });
+export const located = <T extends KubeObject>(object: T): Located<T> => ({ object, place: nowhere });
 
 /** Objects without the pods that wait and have no group: these do not affect each other in a trial. */
 const kindsOfTrial = [

@@ -10,13 +10,19 @@ export function declareExplain(program: Command): void {
       .description(
         "explain why a pod waits, which devices it has, which pods have a device, and what would help",
       )
-      .argument("[kind]", "pod, claim, node, device, class or slice; or KIND/NAME")
-      .argument("[name]", "its name; of a device DRIVER/POOL/DEVICE, or an unambiguous part of it"),
+      .argument(
+        "[kind]",
+        "pod, claim, node, device, class, slice, or the workload of pods: deployment, statefulset, daemonset, job, replicaset, podgroup; or KIND/NAME",
+      )
+      .argument(
+        "[name]",
+        "its name; of a device DRIVER/POOL/DEVICE, or an unambiguous part of it (default: lists what waits)",
+      ),
   )
     .addOption(dataOutput())
     .addHelpText(
       "after",
-      `${example("dray explain pod train-0 -n team\ndray explain class gpu.example.com\ndray explain pod train-0 -f cluster.yaml -o json | jq '.placement.changes'")}
+      `${example("dray explain\ndray explain pod train-0 -n team\ndray explain deployment web -n team\ndray explain class gpu.example.com\ndray explain pod train-0 -f cluster.yaml -o json | jq '.placement.changes'")}
 Lists only: --rights prints what is listed, and how to grant it. What may not be listed is named, and left out of the
 answer. What would help is found by changing one thing and asking the scheduler again. The schema of -o json is
 schema/explain.json of this package.

@@ -1,15 +1,23 @@
 import { systemClock } from "@dray/client";
+import type { Connection } from "../../connection/connect.ts";
+import type { SubjectKind } from "../../explain/data.ts";
 import { explain as explainObject } from "../../explain/explain.ts";
-import { kindWords } from "../../explain/kinds.ts";
+import { overviewOf, overviewText } from "../../explain/overview.ts";
 import { explainText } from "../../explain/print.ts";
 import { claimsOfPod } from "../../explain/scene.ts";
-import { parseSubject } from "../../explain/subject.ts";
-import { noSurroundings, readSurroundings } from "../../explain/surroundings.ts";
+import { isNamespacedKind, parseSubject } from "../../explain/subject.ts";
+import {
+  noSurroundings,
+  readSurroundings,
+  type Surroundings,
+  storageKinds,
+} from "../../explain/surroundings.ts";
 import { volumeClaims } from "../../explain/volume-waits.ts";
+import { podsOfWorkload, stuckPod, type Workload } from "../../explain/workload.ts";
 import { Inventory } from "../../inventory/inventory.ts";
+import type { World } from "../../manifests/world.ts";
 import { type ObserveFlags, observe } from "../../observe/read.ts";
 import { grantText, missingRightLines, rightsOf } from "../../observe/rights.ts";
-import { UsageError } from "../../terminal/failure.ts";
 import { printData } from "../../terminal/print-data.ts";
 import { withProgress } from "../../terminal/progress.ts";
 import { remark } from "../../terminal/verbosity.ts";
@@ -30,33 +38,33 @@ const worldKinds: ReadonlySet<string> = new Set([
   "DeviceTaintRule",
   "PriorityClass",
 ]);
-/** Kinds that are read with the permission `list`; the last three only if needed. */
-const explainKinds: ReadonlySet<string> = new Set([...worldKinds, "Event", "ResourceQuota", "PodGroup"]);
+/** Kinds that are read if the subject needs them. */
+const furtherKinds = [
+  ...["Event", "ResourceQuota", "PodGroup"],
+  ...["DaemonSet", "Deployment", "Job", "ReplicaSet", "StatefulSet"],
+  ...storageKinds.map(({ kind }) => kind),
+];
+/** Kinds that are read with the permission `list`. */
+const explainKinds: ReadonlySet<string> = new Set([...worldKinds, ...furtherKinds]);
 
-/** Explains an object. The exit code is 0 for every answer. */
-export async function explain(first: string, second: string | undefined, flags: ExplainFlags): Promise<void> {
+/** Explains an object, or lists what waits. The exit code is 0 for every answer. */
+export async function explain(
+  first: string | undefined,
+  second: string | undefined,
+  flags: ExplainFlags,
+): Promise<void> {
   if (flags.rights === true)
     return void process.stdout.write(grantText("explain", rightsOf(explainKinds, [])));
-  if (first === undefined)
-    throw new UsageError(
-      `name an object: KIND NAME, KIND one of ${kindWords.join(", ")}, as in dray explain pod NAME`,
-    );
-  const { kind, name } = parseSubject(first, second);
   const now = systemClock.now();
+  if (first === undefined || (second === undefined && isPodsWord(first))) return explainAll(flags, now);
+  const { kind, name } = parseSubject(first, second);
   const { explained, notes } = await withProgress("Reading the objects", async (progress) => {
-    const observed = await observe(flags, worldKinds, now, async (connection, { world, namespace }) => {
-      const pod = kind === "Pod" ? world.find("Pod", `${namespace}/${name}`) : undefined;
-      return readSurroundings(connection, {
-        kind,
-        name,
-        namespace: kind === "Pod" || kind === "ResourceClaim" ? namespace : undefined,
-        podGroups: pod?.spec.schedulingGroup !== undefined,
-        quotas: pod !== undefined && claimsOfPod(pod, world).some((each) => each.name === undefined),
-        storage: pod !== undefined && !pod.spec.nodeName && volumeClaims(pod).length > 0,
-      });
-    });
+    const observed = await observe(flags, kindsFor(kind), now, (connection, { world, namespace }) =>
+      surroundingsOf(connection, world, { kind, name, namespace }),
+    );
     progress.update("Asking the allocator");
-    const { world, features, namespace, source, more: surroundings = noSurroundings } = observed;
+    const { features, namespace, source, more: surroundings = noSurroundings } = observed;
+    const world = withSurroundings(observed.world, surroundings);
     const rights = rightsOf(explainKinds, [...observed.missing, ...surroundings.missing]);
     const explained = await explainObject(
       { kind, name, namespace, source },
@@ -66,9 +74,92 @@ export async function explain(first: string, second: string | undefined, flags: 
     );
     return { explained, notes: [...missingRightLines(source, rights), ...observed.notes] };
   });
-  for (const note of notes) remark(`warning: ${note}\n`);
-  if (notes.length > 0 && explained.rights.missing.length > 0)
-    remark("`dray explain --rights` prints the commands that grant what suffices\n");
+  remarks(notes, explained.rights.missing.length > 0);
   if (flags.output === undefined) process.stdout.write(explainText(explained, now));
   else await printData(explained, flags.output);
 }
+
+/** Lists what waits, of all namespaces unless one is named. */
+async function explainAll(flags: ExplainFlags, now: number): Promise<void> {
+  const { overview, notes } = await withProgress("Reading the objects", async (progress) => {
+    const kinds = new Set([...worldKinds, "PodGroup"]);
+    const observed = await observe(flags, kinds, now, (connection) =>
+      readSurroundings(connection, {
+        kind: "Pod",
+        ...{ name: undefined, namespace: flags.namespace },
+        ...{ podGroups: true, quotas: false, storage: false },
+      }),
+    );
+    progress.update("Asking the allocator");
+    const { features, source, more: surroundings = noSurroundings } = observed;
+    const world = withSurroundings(observed.world, surroundings);
+    const rights = rightsOf(explainKinds, [...observed.missing, ...surroundings.missing]);
+    const overview = await overviewOf({ world, features, surroundings, now }, flags.namespace, rights);
+    return { overview, notes: [...missingRightLines(source, rights), ...observed.notes] };
+  });
+  remarks(notes, overview.missing.length > 0);
+  if (flags.output === undefined) process.stdout.write(overviewText(overview));
+  else await printData(overview, flags.output);
+}
+
+function remarks(notes: readonly string[], lacksRights: boolean): void {
+  for (const note of notes) remark(`warning: ${note}\n`);
+  if (notes.length > 0 && lacksRights)
+    remark("`dray explain --rights` prints the commands that grant what suffices\n");
+}
+
+/** A workload is read with the objects between it and its pods. */
+function kindsFor(kind: SubjectKind): ReadonlySet<string> {
+  if (kind === "Deployment") return new Set([...worldKinds, kind, "ReplicaSet"]);
+  return new Set([...worldKinds, kind]);
+}
+
+/** Reads the data about the subject, and of a workload about the pod that is explained for it. */
+async function surroundingsOf(
+  connection: Connection,
+  world: World,
+  {
+    kind,
+    name,
+    namespace,
+  }: { readonly kind: SubjectKind; readonly name: string; readonly namespace: string },
+): Promise<Surroundings> {
+  const workload = workloadOf(world, kind, `${namespace}/${name}`);
+  const pod =
+    kind === "Pod"
+      ? world.find("Pod", `${namespace}/${name}`)
+      : workload && stuckPod(podsOfWorkload(workload, world));
+  const about = await readSurroundings(connection, {
+    ...(pod === undefined ? { kind, name } : { kind: "Pod", name: pod.metadata.name }),
+    namespace: isNamespacedKind(kind) ? namespace : undefined,
+    podGroups: pod?.spec.schedulingGroup !== undefined,
+    quotas: pod !== undefined && claimsOfPod(pod, world).some((each) => each.name === undefined),
+    storage: pod !== undefined && !pod.spec.nodeName && volumeClaims(pod).length > 0,
+  });
+  if (workload === undefined || pod === undefined) return about;
+  const own = { kind, name, namespace, podGroups: false, quotas: false, storage: false };
+  const { events } = await readSurroundings(connection, own);
+  return { ...about, events: [...about.events, ...events] };
+}
+
+function workloadOf(world: World, kind: SubjectKind, name: string): Workload | undefined {
+  switch (kind) {
+    case "DaemonSet":
+    case "Deployment":
+    case "Job":
+    case "PodGroup":
+    case "ReplicaSet":
+    case "StatefulSet":
+      return world.find(kind, name);
+    default:
+      return undefined;
+  }
+}
+
+/** Groups and storage count in trials, too. */
+function withSurroundings(world: World, { podGroups, storage = [] }: Surroundings): World {
+  const place = { source: { file: "", text: "", lineOf: () => undefined }, root: "" };
+  return world.overlaid([...podGroups, ...storage].map((object) => ({ object, place })));
+}
+
+const isPodsWord = (word: string): boolean => ["pod", "pods", "po"].includes(word.toLowerCase());
