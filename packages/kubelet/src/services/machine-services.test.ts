@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { Resolver } from "node:dns/promises";
 import { once } from "node:events";
 import { connect, createServer, type Server } from "node:net";
 import { text } from "node:stream/consumers";
@@ -108,14 +109,16 @@ test("the names follow the Services where no DNS server can", async (t) => {
   const { address } = await expose(t, cluster);
   if (member.dnsServer !== undefined) {
     assert.equal(member.dnsServer, "127.126.16.10");
-    assert.equal(member.servedPort(80), 80);
+    const resolver = new Resolver({ timeout: 1000, tries: 1 });
+    resolver.setServers([member.dnsServer]);
+    await eventuallyPasses(async () =>
+      assert.deepEqual(await resolver.resolve4("web.default.svc.cluster.local"), [address]),
+    );
     return;
   }
+  const line = new RegExp(`^${address}\tweb.default.svc.cluster.local .* web$`, "m");
+  await eventuallyPasses(() => assert.match(member.names("default"), line));
   await eventuallyPasses(() => assert.ok(changes() > 0));
-  assert.match(
-    member.names("default"),
-    new RegExp(`^${address}\tweb.default.svc.cluster.local .* web$`, "m"),
-  );
   assert.equal(member.servedPort(80), 64_592);
   await cluster.admin.resource(Service).delete({ namespace: "default", name: "web" });
   await eventuallyPasses(() => assert.doesNotMatch(member.names("default"), /web/));
@@ -139,4 +142,28 @@ test("records an event of a Service that cannot be served", async (t) => {
     assert.equal(event?.involvedObject.name, "web");
     assert.match(event?.message ?? "", new RegExp(`^${address}:8001 is not served: another program`));
   });
+});
+
+test("an external name that a hosts file cannot have is an event of its Service, once", async (t) => {
+  const { cluster, join } = await started(t);
+  const member = await join(new MachineServices(), "n1");
+  const services = cluster.admin.resource(Service);
+  const create = (name: string, externalName: string) =>
+    services.create({
+      metadata: { namespace: "default", name },
+      spec: { type: "ExternalName", externalName },
+    });
+  await create("inside", "kubernetes.default.svc.cluster.local");
+  await create("outside", "example.com");
+  await services.patch({ namespace: "default", name: "outside" }, "merge", {
+    metadata: { labels: { a: "b" } },
+  });
+  const { address } = await expose(t, cluster);
+  await eventuallyPasses(async () => assert.equal(await ask(address), "pod"));
+  const found = async (): Promise<unknown[]> =>
+    (await cluster.admin.resource(Event).list({ namespace: "default" })).items
+      .filter(({ reason }) => reason === "NameNotResolved")
+      .map(({ involvedObject, count }) => [involvedObject.name, count]);
+  if (member.dnsServer !== undefined) assert.deepEqual(await found(), []);
+  else await eventuallyPasses(async () => assert.deepEqual(await found(), [["outside", 1]]));
 });

@@ -126,9 +126,12 @@ class ClusterServices {
   /** Ends the use of the client of a member. */
   #using: { readonly member: ServiceMember; readonly end: AbortController } | undefined;
   readonly #changed = new Set<string>();
+  /** Names outside of the cluster that were reported, by Service. */
+  readonly #foreignNames = new Map<string, string>();
   #cancelChange: (() => void) | undefined;
   #cancelNames: (() => void) | undefined;
   #running: Promise<unknown> = Promise.resolve();
+  #namesOmitted = false;
   #exhaustedAt = Number.NEGATIVE_INFINITY;
 
   constructor(members: readonly ServiceMember[], first: ServiceMember) {
@@ -150,7 +153,14 @@ class ClusterServices {
   }
 
   names(namespace: string): string {
-    return this.#names.lines(namespace).text;
+    const { text, omitted } = this.#names.lines(namespace);
+    if (omitted > 0 && !this.#namesOmitted)
+      this.#first.log.warn(
+        { namespace, omitted },
+        "pods do not find all Services by name: their hosts files would be too long",
+      );
+    this.#namesOmitted = omitted > 0;
+    return text;
   }
 
   start(): void {
@@ -276,7 +286,9 @@ class ClusterServices {
       const slices = caches.slices.byIndex("service", key);
       const routes = service === undefined ? [] : routesOfService(service, slices);
       void this.#ports?.update(key, routes);
-      if (!this.servesDns) renamed = this.#names.update(namespace, name, service, slices) || renamed;
+      if (this.servesDns) continue;
+      renamed = this.#names.update(namespace, name, service, slices) || renamed;
+      this.#reportForeignName(key, service);
     }
     this.#changed.clear();
     if (renamed)
@@ -284,6 +296,20 @@ class ClusterServices {
         this.#cancelNames = undefined;
         for (const member of this.#members) member.namesChanged();
       });
+  }
+
+  /** A hosts file has no aliases. Reports an `ExternalName` outside of the cluster once. */
+  #reportForeignName(key: string, service: Service | undefined): void {
+    const { type, externalName = "" } = service?.spec ?? {};
+    const isInside = `${externalName.replace(/\.$/, "")}.`.endsWith(`.svc.${this.#first.domain}.`);
+    if (type !== "ExternalName" || isInside) {
+      this.#foreignNames.delete(key);
+      return;
+    }
+    if (this.#foreignNames.get(key) === externalName) return;
+    this.#foreignNames.set(key, externalName);
+    const message = `pods do not find ${externalName} under the name of this Service: names are lines of their hosts files here, since this node may not listen on port 53`;
+    this.#report({ service: key, type: "Warning", reason: "NameNotResolved", message });
   }
 
   #report({ service, type, reason, message }: PlaceProblem): void {
