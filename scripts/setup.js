@@ -12,7 +12,8 @@ export function setup() {
   if (isInstalled(repository) && (isNewEnough || installedNode() !== undefined)) return;
   process.stderr.write("dray: installing dependencies (npm ci) ...\n");
   // Tools are needed, too, whatever NODE_ENV says.
-  const npm = spawnSync("npm", ["ci", "--include=dev", "--no-audit", "--no-fund", "--loglevel=error"], {
+  const quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"];
+  const npm = spawnSync("npm", ["ci", "--include=dev", ...quiet], {
     cwd: repository,
     env: environment(),
     stdio: ["ignore", 2, 2],

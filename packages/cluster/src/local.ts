@@ -28,8 +28,8 @@ import {
 import { removeLostVolumes } from "./nodes/volumes.ts";
 import { serveControl } from "./process/control.ts";
 import { isAlive, removeProcessFile, runningProcess } from "./process/process-file.ts";
-import { openStore, parseStore } from "./store/open.ts";
-import { checkStoreVersion, recordStoreVersion } from "./store/version.ts";
+import { checkStoreFile, openStore, parseStore } from "./store/open.ts";
+import { checkStoreIsThere, checkStoreVersion, recordNewStore, recordStoreVersion } from "./store/version.ts";
 import { watchStore } from "./store/watched.ts";
 
 /** How long agents that outlived their control plane may take to end before they are killed. */
@@ -91,14 +91,7 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
   if (before !== undefined && before.runtime !== config.runtime) await cleanUpRun(layout);
   prepareRunDir(layout);
   await endFormerAgents(layout);
-  const { store, failed: storeFailed } = watchStore(openStore(parseStore(config.store), systemClock));
-  try {
-    await checkStoreVersion(store, config.kubernetesVersion);
-  } catch (error) {
-    await store.close();
-    await cleanUpRun(layout);
-    throw error;
-  }
+  const { store, failed: storeFailed } = await openClusterStore(layout, config, before);
   const notes: string[] = [];
   const onRenewed = (text: string): void => {
     notes.push(text);
@@ -202,6 +195,32 @@ async function settleAddresses({ layout, config: given }: LocalClusterOptions, b
     also: range && [range.first],
   });
   return { config, addresses, range };
+}
+
+/**
+ * Opens the store of a cluster. Throws if it is not the one that the cluster had, or one of a newer release.
+ */
+async function openClusterStore(
+  layout: Layout,
+  config: ClusterConfig,
+  before: ClusterConfig | undefined,
+): Promise<ReturnType<typeof watchStore>> {
+  const hadStore = before?.store === config.store && config.store !== "memory";
+  // SQLite takes an empty file for a new database, and removes the journal that belonged to the former one.
+  if (hadStore) checkStoreFile(parseStore(config.store), layout.dataDir);
+  const watched = watchStore(openStore(parseStore(config.store), systemClock));
+  const { store } = watched;
+  try {
+    await checkStoreVersion(store, config.kubernetesVersion);
+    if (hadStore) await checkStoreIsThere(store, layout.dataDir);
+    // Before the settings are written: with them a store without this record has lost its objects.
+    else await recordNewStore(store, config.kubernetesVersion);
+  } catch (error) {
+    await store.close();
+    await cleanUpRun(layout);
+    throw error;
+  }
+  return watched;
 }
 
 interface NodeChangerOptions {

@@ -1,8 +1,9 @@
-import { closeSync, openSync, readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Clock } from "@dray/client";
 import { makeFolderSync } from "@dray/files";
 import { etcdStore, memoryStore, type Store, sqliteStore } from "@dray/store";
+import { lostStore } from "./version.ts";
 
 /** Which store a cluster keeps its objects in. */
 export type ClusterStore =
@@ -67,6 +68,13 @@ export function formatStore(store: ClusterStore): string {
   });
   const query = files.length === 0 ? "" : `?${files.join("&")}`;
   return `etcd:${store.endpoints.join(",")}${store.prefix}${query}`;
+}
+
+/** Throws if the database of a cluster that has been started before is missing or empty. */
+export function checkStoreFile(store: ClusterStore, dataDir: string): void {
+  if (store.type !== "sqlite") return;
+  const size = statSync(store.path, { throwIfNoEntry: false })?.size ?? 0;
+  if (size === 0) throw lostStore(formatStore(store), dataDir);
 }
 
 /**

@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { systemClock } from "@dray/client";
 import { memoryStore } from "@dray/store";
+import { temporaryFolder } from "@dray/testing/folder";
 import { checkStoreVersion, recordStoreVersion } from "../index.ts";
+import { checkStoreFile } from "./open.ts";
+import { checkStoreIsThere, recordNewStore } from "./version.ts";
 
 const key = "/registry/dray-version";
 
@@ -38,4 +43,28 @@ test("a store in another format is refused, and a damaged record is written anew
     await assert.rejects(checkStoreVersion(store, "1.35"), /are those of Kubernetes 1\.36/);
   }
   await store.close();
+});
+
+test("an empty store is not that of a cluster which has been started before", async () => {
+  const store = memoryStore(systemClock);
+  await assert.rejects(checkStoreIsThere(store, "/data"), {
+    message:
+      "the store memory is empty or missing, but /data has the certificates and settings of a cluster whose objects were there: put the store back from a copy, or delete the data for a new cluster (`dray down --delete-data` with the --name or --data-dir of this cluster)",
+  });
+  await recordNewStore(store, "1.36");
+  await checkStoreIsThere(store, "/data");
+  await recordNewStore(store, "1.37");
+  await assert.rejects(checkStoreVersion(store, "1.35"), /are those of Kubernetes 1\.36/);
+  await store.close();
+});
+
+test("a missing or empty database of a cluster is refused before SQLite makes a new one", (t) => {
+  const path = join(temporaryFolder(t), "state.db");
+  const store = { type: "sqlite", path } as const;
+  assert.throws(() => checkStoreFile(store, "/data"), /state\.db is empty or missing/);
+  assert.ok(!existsSync(path));
+  writeFileSync(path, "");
+  assert.throws(() => checkStoreFile(store, "/data"), /state\.db is empty or missing/);
+  writeFileSync(path, "SQLite");
+  checkStoreFile(store, "/data");
 });

@@ -35,6 +35,24 @@ export async function checkStoreVersion(store: Store, kubernetesVersion: string)
   }
 }
 
+/** Throws if the store is empty, though a cluster has kept its objects there. `dataDir` is the cluster's. */
+export async function checkStoreIsThere(store: Store, dataDir: string): Promise<void> {
+  const { record } = await read(store);
+  if (record === undefined && (await store.count("/registry/")) === 0) throw lostStore(store.name, dataDir);
+}
+
+/** Records the release in a store that has no such record yet. */
+export async function recordNewStore(store: Store, kubernetesVersion: string): Promise<void> {
+  const { record } = await read(store);
+  if (record === undefined) await recordStoreVersion(store, kubernetesVersion);
+}
+
+export function lostStore(name: string, dataDir: string): Error {
+  return new Error(
+    `the store ${name} is empty or missing, but ${dataDir} has the certificates and settings of a cluster whose objects were there: put the store back from a copy, or delete the data for a new cluster (\`dray down --delete-data\` with the --name or --data-dir of this cluster)`,
+  );
+}
+
 /**
  * Records the release that works on the objects from now on. Returns the older one that did so before, if
  * there was one.

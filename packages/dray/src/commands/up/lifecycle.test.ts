@@ -102,6 +102,17 @@ test("a cluster starts, says how it is, refuses a second start, stops and contin
       const after = JSON.parse((await dray(["status", "-o", "json", ...data])).stdout) as typeof facts;
       assert.equal(after["server"], facts["server"]);
 
+      // An empty database beside the data of a cluster is not a new cluster.
+      await dray(["down", ...data]);
+      writeFileSync(join(dataDir, "state.db"), "");
+      const lost = await dray(["up", "--detach", ...data]);
+      assert.equal(lost.code, 1);
+      assert.match(
+        lost.stderr,
+        /the store sqlite:.*state\.db is empty or missing, but .* put the store back/,
+      );
+      assert.equal(statSync(join(dataDir, "state.db")).size, 0);
+
       // Files of others are kept.
       writeFileSync(join(dataDir, "notes"), "");
       await dray(["down", "--delete-data", ...data]);
