@@ -5,7 +5,7 @@ import type { SchedulerMetrics } from "../metrics/scheduler-metrics.ts";
 import type { Nominator } from "../queue/nominator.ts";
 import type { SchedulingQueue } from "../queue/queue.ts";
 import type { QueuedPod } from "../queue/queued-pod.ts";
-import { CauseCache } from "./cause-cache.ts";
+import { CauseBudget } from "./cause-budget.ts";
 import { eventMessage } from "./event-message.ts";
 import type { PodStatusWriter, Refusal } from "./pod-status.ts";
 import type { Profile } from "./profile.ts";
@@ -24,11 +24,11 @@ export interface FailureHandlerOptions {
 /** Handles a pod that got no node: runs PostFilter, writes status and event, and queues the pod again. */
 export class FailureHandler {
   readonly #options: FailureHandlerOptions;
-  readonly #causes: CauseCache;
+  readonly #causes: CauseBudget;
 
   constructor(options: FailureHandlerOptions) {
     this.#options = options;
-    this.#causes = new CauseCache(options.clock);
+    this.#causes = new CauseBudget(options.clock);
   }
 
   /**
@@ -64,7 +64,7 @@ export class FailureHandler {
     const messages = relevant.flatMap(({ message }) => (message ? [message] : []));
     const nominatedNode = relevant.findLast((result) => result.nominatedNode !== undefined)?.nominatedNode;
     const message = diagnosisText(diagnosis, messages);
-    const cause = this.#causes.of(entry, message, relevant);
+    const cause = this.#causes.of(relevant);
     const refusal = {
       reason: "Unschedulable",
       message,
