@@ -5,13 +5,20 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, type Log, silentLog, systemClock } from "@dray/client";
 import { type ControlPlane, startControlPlane } from "./control-plane/control-plane.ts";
-import { ensureCredentials, writeKubeconfigs, writeNodeKubeconfigs } from "./credentials/credentials.ts";
+import {
+  type CredentialOptions,
+  type Credentials,
+  ensureCredentials,
+  writeKubeconfigs,
+  writeNodeKubeconfigs,
+} from "./credentials/credentials.ts";
 import { type ClusterConfig, readConfig, writeConfig } from "./data-dir/config.ts";
 import { checkOwnFolder, prepareDataDir, prepareRunDir } from "./data-dir/folders.ts";
 import type { Layout } from "./data-dir/layout.ts";
 import { type ServerAddresses, serverAddresses, urlHost } from "./network/address.ts";
 import { choosePort } from "./network/port.ts";
 import { claimServiceRange } from "./network/service-range.ts";
+import { nodeAddresses, releaseAddresses } from "./nodes/addresses.ts";
 import { AgentsProcess, type FailedAgent, type NodeFiles } from "./nodes/agents.ts";
 import { AgentsFile } from "./nodes/agents-file.ts";
 import { checkCapacity } from "./nodes/capacity.ts";
@@ -97,10 +104,7 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
     notes.push(text);
     log.warn({}, text);
   };
-  const credentials = await ensureCredentials(layout, config.nodes, systemClock.now(), {
-    addresses,
-    onRenewed,
-  });
+  const credentials = await credentialsOf(layout, config, { addresses, onRenewed });
   const former = (before?.nodes ?? []).map((name, index) => ({ name, index }));
   // Nodes that are to go are named until they are gone.
   const gone = former.filter(({ name }) => !config.nodes.includes(name));
@@ -121,6 +125,7 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
     await controlPlane?.stop();
     await store.close();
     await cleanUpRun(layout);
+    await releaseAddresses(layout, config);
     range?.release();
   };
   try {
@@ -223,6 +228,18 @@ async function openClusterStore(
   return watched;
 }
 
+/** Credentials of a cluster with these nodes. */
+async function credentialsOf(
+  layout: Layout,
+  config: ClusterConfig,
+  options: CredentialOptions,
+): Promise<Credentials> {
+  return ensureCredentials(layout, config.nodes, systemClock.now(), {
+    ...options,
+    nodeAddresses: await nodeAddresses(layout, config, config.nodes),
+  });
+}
+
 interface NodeChangerOptions {
   readonly layout: Layout;
   readonly config: ClusterConfig;
@@ -251,7 +268,7 @@ function nodeChanger({ layout, config, url, addresses, start, signal }: NodeChan
       say,
       signal: signal === undefined ? gone : AbortSignal.any([gone, signal]),
       prepare: async (names) => {
-        const all = await ensureCredentials(layout, names, systemClock.now(), { addresses });
+        const all = await credentialsOf(layout, { ...config, nodes: names }, { addresses });
         await writeNodeKubeconfigs(layout, { name: config.name, url }, all, names.slice(before.length));
       },
       record: (names) => writeConfig(layout, { ...(readConfig(layout) ?? config), nodes: names }),

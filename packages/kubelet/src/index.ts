@@ -26,7 +26,12 @@ export { type CriRuntimeSettings, criRuntime } from "./runtime/cri/create.ts";
 export type { RuntimeFactory, RuntimeSurroundings } from "./runtime/factory.ts";
 export { type HostRuntimeSettings, hostRuntime } from "./runtime/host/create.ts";
 export { anyRegistry, type ImageMapping, imagePattern } from "./runtime/host/images.ts";
-export { type OciRuntimeSettings, ociRuntime } from "./runtime/oci/create.ts";
+export {
+  type OciRuntimeSettings,
+  ociRuntime,
+  releaseNodeAddresses,
+  reserveNodeAddresses,
+} from "./runtime/oci/create.ts";
 export type { ImportedImage, ImportOptions } from "./runtime/oci/images/import.ts";
 export { type ImageStoreOptions, OciImages } from "./runtime/oci/images/service.ts";
 export type { Serving } from "./server/server.ts";

@@ -107,6 +107,18 @@ test("an authority is renewed, with its key, before what it issues could outlive
   assert.equal(renewed.frontProxyAuthority.key, first.frontProxyAuthority.key);
 });
 
+test("the serving certificate of a node names its own address, and is issued anew when that changes", async (t) => {
+  const layout = scratch(t);
+  const of = async (nodes: ReadonlyMap<string, string>): Promise<string> => {
+    const { nodes: made } = await ensureCredentials(layout, ["n"], Date.now(), { nodeAddresses: nodes });
+    return new X509Certificate(made.get("n")!.server.certificate).subjectAltName ?? "";
+  };
+  const machine = "DNS:n, DNS:localhost, IP Address:127.0.0.1";
+  assert.equal(await of(new Map()), machine);
+  assert.equal(await of(new Map([["n", "10.200.1.1"]])), `${machine}, IP Address:10.200.1.1`);
+  assert.equal(await of(new Map([["n", "10.201.1.1"]])), `${machine}, IP Address:10.201.1.1`);
+});
+
 test("front proxies have an authority of their own, which stays", async (t) => {
   const layout = scratch(t);
   const now = Date.now();

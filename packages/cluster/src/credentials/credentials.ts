@@ -52,20 +52,26 @@ export const simulatedNodesUser = "dray:simulated-nodes";
 export interface CredentialOptions {
   /** Addresses of the API server; default: those of the loopback interface. */
   readonly addresses?: Pick<ServerAddresses, "ipAddresses" | "dnsNames">;
+  /** Addresses of nodes with networks of their own, by name; the others are at the loopback address. */
+  readonly nodeAddresses?: ReadonlyMap<string, string>;
   /** Receives a sentence about certificates that are issued anew because of the time. */
   readonly onRenewed?: (text: string) => void;
 }
 
 /**
  * Reads the credentials of a cluster, and makes those that are missing, that are not valid yet or end soon,
- * or that are not for these addresses of the API server; `now` in milliseconds since the epoch. An authority
+ * or that are not for these addresses; `now` in milliseconds since the epoch. An authority
  * is renewed with its key, so that what it has issued stays valid.
  */
 export async function ensureCredentials(
   layout: Layout,
   nodes: readonly string[],
   now: number,
-  { addresses = serverAddresses({ bind: "127.0.0.1" }), onRenewed = () => {} }: CredentialOptions = {},
+  {
+    addresses = serverAddresses({ bind: "127.0.0.1" }),
+    nodeAddresses = new Map(),
+    onRenewed = () => {},
+  }: CredentialOptions = {},
 ): Promise<Credentials> {
   const file = (name: string): string => join(layout.pki, name);
   const made: NewFile[] = [];
@@ -147,7 +153,7 @@ export async function ensureCredentials(
   const known = existsSync(keyFile);
   const serviceAccountKey = known ? readSigningKey(keyFile) : await createSigningKey();
   if (!known) made.push({ path: keyFile, data: serviceAccountKey, folderMode: 0o700 });
-  const nodePairs = await nodeCertificates(nodes, issue);
+  const nodePairs = await nodeCertificates(nodes, nodeAddresses, issue);
   writeFilesAtomicallySync(made);
   for (const text of renewals.texts(layout.pki)) onRenewed(text);
   return {
@@ -157,23 +163,30 @@ export async function ensureCredentials(
   };
 }
 
-async function nodeCertificates(nodes: readonly string[], issue: Issue): Promise<Credentials["nodes"]> {
+async function nodeCertificates(
+  nodes: readonly string[],
+  addresses: ReadonlyMap<string, string>,
+  issue: Issue,
+): Promise<Credentials["nodes"]> {
   const pairs = new Map<string, { client: Certificate; server: Certificate }>();
   for (const node of nodes) {
     const commonName = `system:node:${node}`;
+    const address = addresses.get(node);
+    const served = {
+      dnsNames: [node, "localhost"],
+      ipAddresses: ["127.0.0.1", ...(address === undefined ? [] : [address])],
+    };
     pairs.set(node, {
       client: await issue(`node-${node}`, {
         commonName,
         organizations: ["system:nodes"],
         usages: ["client"],
       }),
-      server: await issue(`node-${node}-server`, {
-        commonName,
-        organizations: ["system:nodes"],
-        dnsNames: [node, "localhost"],
-        ipAddresses: ["127.0.0.1"],
-        usages: ["server"],
-      }),
+      server: await issue(
+        `node-${node}-server`,
+        { commonName, organizations: ["system:nodes"], ...served, usages: ["server"] },
+        (certificate) => isFor(certificate, served),
+      ),
     });
   }
   return pairs;

@@ -27,6 +27,10 @@ export interface ClusterConfig {
    * Absolute path of the folder that says which hosts images of a registry are fetched from, if there is one.
    */
   readonly registryHosts?: string;
+  /**
+   * Pods with `hostNetwork` have the machine's network; without it, one of their node where there are such.
+   */
+  readonly hostNetwork?: "machine";
   /** Patterns of sysctls that pods may set on the nodes beside the safe ones, if there are any. */
   readonly allowedUnsafeSysctls?: readonly string[];
   /** `PATTERN=COMMAND` each. */
@@ -126,6 +130,7 @@ const fields: Readonly<Record<keyof ClusterConfig, [is: (value: unknown) => bool
   runtime: [isText, "a text"],
   serviceRange: [isText, "a text"],
   registryHosts: [isText, "a text"],
+  hostNetwork: [(value) => value === "machine", 'the text "machine"'],
   allowedUnsafeSysctls: [areTexts, "a list of texts"],
   images: [areTexts, "a list of texts"],
   fleet: [isText, "a text"],

@@ -31,6 +31,11 @@ const cases: [line: string, message: RegExp][] = [
     "up --registry-hosts $/folder",
     /^error: --registry-hosts \$\/folder: only the runtime oci fetches images itself, and this is host: add --runtime oci\n/,
   ],
+  ["up --host-network pod", /^error: --host-network pod: must be node or machine\n/],
+  [
+    "up --host-network node",
+    /^error: --host-network node: only the runtime oci makes a network for each node, and this is host: add --runtime oci\n/,
+  ],
   [
     "up --allowed-unsafe-sysctls net.core.*,vm.swappiness",
     /^error: --allowed-unsafe-sysctls vm\.swappiness: not known to be kept in a name space; may be net\.\*, /,

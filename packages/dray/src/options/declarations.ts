@@ -85,6 +85,12 @@ export const allowedUnsafeSysctls = (): Option =>
     "comma-separated sysctls that pods may set in addition to the safe ones, as in kernel.msg*,net.core.somaxconn",
   ).argParser(joined);
 
+export const hostNetworkFlag = (): Option =>
+  new Option(
+    "--host-network <network>",
+    "what pods with hostNetwork have on the runtime oci: node (a network and a host name of their node's own) or machine (the network of this machine)",
+  );
+
 export const image = (): Option =>
   repeated(
     "--image <pattern=command>",

@@ -44,9 +44,22 @@ export function registryHostsOption(value: string, runtime: string): string {
   return folder;
 }
 
+/** Validates the value of `--host-network` and returns it. `runtime`: the value of `--runtime`. */
+export function hostNetworkOption(value: string, runtime: string): "node" | "machine" {
+  if (value !== "node" && value !== "machine")
+    throw new UsageError(`--host-network ${value}: must be node or machine`);
+  if (value === "node" && runtime !== "oci")
+    throw new UsageError(
+      `--host-network node: only the runtime oci makes a network for each node, and this is ${runtime}: add --runtime oci`,
+    );
+  return value;
+}
+
 /** The runtime of all nodes of a process. */
 export interface OpenRuntime {
   readonly factory: RuntimeFactory;
+  /** Returns the address of a node that has a network of its own; undefined if it has the machine's. */
+  nodeAddress(node: string): Promise<string | undefined>;
   /** Must be called after the nodes have stopped. */
   close(): void;
 }
@@ -58,25 +71,36 @@ export interface RuntimeSettings {
   readonly ociDir: string;
   /** Folder of the hosts from which `oci` pulls images of a registry; undefined: from the registry itself. */
   readonly registryHosts: string | undefined;
+  readonly hostNetwork: "node" | "machine";
 }
 
 /** Opens the runtime of a validated `--runtime`. */
 export async function openRuntime(
   value: string,
-  { images, ociDir, registryHosts }: RuntimeSettings,
+  { images, ociDir, registryHosts, hostNetwork }: RuntimeSettings,
 ): Promise<OpenRuntime> {
-  const { criRuntime, hostRuntime, nriRuntime, OciImages, ociRuntime } = await import("@dray/kubelet");
+  const kubelet = await import("@dray/kubelet");
+  const { criRuntime, hostRuntime, nriRuntime, OciImages, ociRuntime } = kubelet;
   const endpoint = criSocket(value);
+  const ofMachine = { nodeAddress: async () => undefined, close: () => {} };
   // With CRI the runtime itself serves NRI.
-  if (endpoint !== undefined) return { factory: criRuntime({ endpoint }), close: () => {} };
-  if (value === "host") return { factory: nriRuntime(hostRuntime({ images })), close: () => {} };
+  if (endpoint !== undefined) return { factory: criRuntime({ endpoint }), ...ofMachine };
+  if (value === "host") return { factory: nriRuntime(hostRuntime({ images })), ...ofMachine };
   const store = await OciImages.open({
     directory: ociImagesDir(ociDir),
     now: Date.now,
     ...(registryHosts !== undefined && { registryHosts }),
   });
-  const factory = nriRuntime(ociRuntime({ images: store, networkDir: join(ociDir, "network") }));
-  return { factory, close: () => store.close() };
+  const networkDir = join(ociDir, "network");
+  const factory = nriRuntime(ociRuntime({ images: store, networkDir, hostNetwork }));
+  return {
+    factory,
+    nodeAddress: async (node) =>
+      hostNetwork === "machine"
+        ? undefined
+        : (await kubelet.reserveNodeAddresses(networkDir, [node]))?.get(node),
+    close: () => store.close(),
+  };
 }
 
 function criSocket(value: string): string | undefined {

@@ -28,6 +28,7 @@ export function agentsCommand(layout: Layout, config: ClusterConfig): ChildProce
     ...["--runtime", config.runtime],
     ...["--oci-dir", layout.ociDir],
     ...(config.registryHosts === undefined ? [] : ["--registry-hosts", config.registryHosts]),
+    ...(config.hostNetwork === undefined ? [] : ["--host-network", config.hostNetwork]),
     ...(config.allowedUnsafeSysctls === undefined
       ? []
       : ["--allowed-unsafe-sysctls", config.allowedUnsafeSysctls.join(",")]),

@@ -22,6 +22,8 @@ export async function cleanUpNode(rootDir: string, log: Log): Promise<void> {
     const { destroyOciNode } = await import("../runtime/oci/clean-up.ts");
     await destroyOciNode(directory, log);
   }
+  // The network name spaces of pods.
+  if (paths.root !== "/") unmountBelow(join(paths.root, "run/netns"));
   // Mounts of a runc that was killed while it started.
   unmountBelow(join(directory, "runc"));
   unmountBelow(paths.pods);

@@ -1,5 +1,4 @@
-import type { Pod } from "@dray/api/core/v1";
-import { Service } from "@dray/api/core/v1";
+import { type Pod, Service } from "@dray/api/core/v1";
 import type { Informer } from "@dray/client";
 import { type ClusterDns, machineResolvConf, resolvesServices } from "../containers/dns.ts";
 import { updateNames } from "../containers/hosts-file.ts";
@@ -33,12 +32,18 @@ export class ClusterServices {
   get dns(): ClusterDns {
     const { network } = this;
     const server = network?.gateway ?? this.#member?.dnsServer;
+    const { options, runtime } = this.#context;
+    // A runtime that makes the network of pods gives them networks of their own, and the node too if it has
+    // one.
+    const reachesLoopback = ({ spec }: Pod): boolean =>
+      runtime.network === undefined || (spec.hostNetwork === true && runtime.nodeNetwork === undefined);
     return {
       servers: server === undefined ? undefined : [server],
       names: this.#names,
       domain: "cluster.local",
       resolvConf: machineResolvConf,
-      ...this.#context.options.dns,
+      reachesLoopback,
+      ...options.dns,
     };
   }
 

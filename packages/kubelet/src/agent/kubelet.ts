@@ -171,8 +171,10 @@ class NodeAgent {
     const { runtime, node, options, nodeAddress, signal } = this.#context;
     await runtime.start();
     const port = await this.#servers.node.listen(options.port ?? 0);
-    if (options.readOnlyPort !== undefined)
-      await this.#servers.readOnly.listen(options.readOnlyPort, options.address ?? nodeAddress);
+    if (options.readOnlyPort !== undefined) {
+      const at = { port: options.readOnlyPort, host: options.address ?? nodeAddress };
+      await this.#servers.readOnly.listen((await runtime.nodeNetwork?.listen(at.port)) ?? at);
+    }
     await this.#devices.serve();
     await this.#problems.start();
     this.#registration = this.#createRegistration(port);
@@ -189,7 +191,7 @@ class NodeAgent {
     signal.throwIfAborted();
     this.#services.writeNames();
     if (options.healthzPort !== undefined)
-      await this.#servers.health.listen(options.healthzPort, "127.0.0.1");
+      await this.#servers.health.listen({ port: options.healthzPort, host: "127.0.0.1" });
     this.#services.lead();
     return port;
   }

@@ -43,7 +43,10 @@ export interface KubeletOptions {
   readonly serving: Serving;
   /** 127.0.0.1 if absent. */
   readonly nodeAddress?: string;
-  /** Address on which the endpoints listen: one of the machine, or a wildcard. `nodeAddress` by default. */
+  /**
+   * Address on which the endpoints listen: one of the machine, or a wildcard. `nodeAddress` by default. A
+   * node with a network of its own listens on all its addresses.
+   */
   readonly address?: string;
   /** Port of the node's HTTPS endpoints; any free one by default. */
   readonly port?: number;

@@ -48,8 +48,8 @@ export function createWorkerContext(agent: AgentContext, parts: WorkerParts): Wo
       apiServerAddress({
         direct: options.apiServer,
         leadsServices: services.network !== undefined,
-        isolatesNetwork: runtime.isolatesNetwork ?? false,
-        hostNetwork: spec.hostNetwork ?? false,
+        isolatesNetwork: runtime.isolatesNetwork ?? runtime.nodeNetwork !== undefined,
+        machineNetwork: spec.hostNetwork === true && runtime.nodeNetwork === undefined,
         service: services.informer.get({ namespace: "default", name: "kubernetes" }),
       }),
     get dns() {

@@ -75,6 +75,15 @@ export class NodePaths {
   }
 
   /**
+   * Maps a path of this machine to the node's: one below its root begins there. Those of /run begin with
+   * /var/run, where pods mount them.
+   */
+  onNode(path: string): string {
+    const onNode = this.contains(path) && this.root !== "/" ? path.slice(this.root.length) : path;
+    return onNode.replace(/^\/run\//, "/var/run/");
+  }
+
+  /**
    * Maps a path that a pod, a driver or a CDI spec names to one of this machine: below the node's root if the
    * path is the node's or does not exist on the machine, else unchanged. A path below the root stays.
    */

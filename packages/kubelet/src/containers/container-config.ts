@@ -24,6 +24,8 @@ export interface ConfigContext {
   readonly client: Client;
   readonly paths: NodePaths;
   readonly nodeAddress: string;
+  /** The node has a network of its own, and not the machine's. */
+  readonly ownNetwork: boolean;
   /** Address of the API server for a pod. */
   apiServer(pod: Pod): ApiServerAddress;
   readonly dns: ClusterDns;
@@ -104,7 +106,8 @@ export async function containerConfig(
     env: new Map(own),
     paths,
   });
-  const hosts = hostsMount({ pod, podIPs, dns }, paths);
+  const hostsNode = context.ownNetwork ? { nodeName: node.metadata.name, address: nodeAddress } : undefined;
+  const hosts = hostsMount({ pod, podIPs, dns, node: hostsNode }, paths);
   if (hosts !== undefined && !mounts.some(({ containerPath }) => containerPath === hosts.containerPath))
     mounts.push(hosts);
   const terminationLog = makeTerminationLog(paths, pod, container.name, attempt);

@@ -36,6 +36,22 @@ test("policies: the cluster's servers, the machine's, or what the pod says alone
   });
 });
 
+test("pods that do not reach the machine's loopback address use the cluster's servers instead", () => {
+  const reachesLoopback = ({ spec }: Pod): boolean => spec.hostNetwork === true;
+  const stub = { ...cluster, resolvConf: "/etc/resolv.conf", reachesLoopback };
+  const of = (spec: Partial<PodSpec>, text: string) => podDns(pod(spec), stub, () => text).config;
+  const resolved = "nameserver 127.0.0.53\nsearch example.com\n";
+  assert.deepEqual(of({ dnsPolicy: "Default" }, resolved), {
+    servers: ["10.0.0.10"],
+    searches: ["example.com"],
+    options: [],
+  });
+  assert.deepEqual(of({ dnsPolicy: "Default" }, `${resolved}nameserver 8.8.8.8\n`)?.servers, ["8.8.8.8"]);
+  // The machine's file as it is.
+  assert.equal(of({ dnsPolicy: "Default", hostNetwork: true }, resolved), undefined);
+  assert.equal(of({ dnsPolicy: "Default" }, "nameserver 8.8.8.8\n"), undefined);
+});
+
 test("dnsConfig of a pod is merged, its options take precedence", () => {
   const dnsConfig = {
     nameservers: ["1.1.1.1", "10.0.0.10"],

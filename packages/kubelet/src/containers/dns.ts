@@ -17,6 +17,11 @@ export interface ClusterDns {
   readonly names?: ((namespace: string) => string) | undefined;
   /** The resolv.conf on the machine for pods with `dnsPolicy: Default`. */
   readonly resolvConf: string;
+  /**
+   * Reports whether a pod reaches servers on the machine's loopback addresses, such as that of
+   * systemd-resolved; all do by default. Others use those of the cluster, which forward to them.
+   */
+  reachesLoopback?(pod: Pod): boolean;
 }
 
 export const machineResolvConf = "/etc/resolv.conf";
@@ -54,9 +59,11 @@ export function podDns(pod: Pod, cluster: ClusterDns, read = readResolvConf): Po
       message: `pod: "${podText(pod)}". kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.`,
     });
   const isMachine = dnsPolicy !== "None" && !isCluster;
-  if (isMachine && dnsConfig === undefined && cluster.resolvConf === machineResolvConf)
+  const found = dnsPolicy === "None" ? empty : parseResolvConf(read(cluster.resolvConf));
+  const isUnreachable = cluster.reachesLoopback?.(pod) === false && found.servers.some(isLoopback);
+  if (isMachine && !isUnreachable && dnsConfig === undefined && cluster.resolvConf === machineResolvConf)
     return { config: undefined, warnings };
-  const machine = dnsPolicy === "None" ? empty : parseResolvConf(read(cluster.resolvConf));
+  const machine = isUnreachable ? withoutLoopback(found, clusterServers) : found;
   const own = [`${pod.metadata.namespace}.svc.${domain}`, `svc.${domain}`, domain];
   const base = isCluster
     ? { servers: clusterServers, searches: unique([...own, ...machine.searches]), options: ["ndots:5"] }
@@ -81,6 +88,16 @@ export function podDns(pod: Pod, cluster: ClusterDns, read = readResolvConf): Po
 export function resolvesServices({ spec }: Pod): boolean {
   const { dnsPolicy = "ClusterFirst", hostNetwork } = spec;
   return dnsPolicy === "ClusterFirstWithHostNet" || (dnsPolicy === "ClusterFirst" && !hostNetwork);
+}
+
+/** As kubeadm, which passes systemd-resolved's own servers: those of its stub serve the machine alone. */
+function withoutLoopback(machine: DnsConfig, clusterServers: readonly string[]): DnsConfig {
+  const servers = machine.servers.filter((server) => !isLoopback(server));
+  return { ...machine, servers: servers.length > 0 ? servers : clusterServers };
+}
+
+function isLoopback(address: string): boolean {
+  return address.startsWith("127.") || address === "::1";
 }
 
 const empty: DnsConfig = { servers: [], searches: [], options: [] };

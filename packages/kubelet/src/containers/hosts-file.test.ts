@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { appendFileSync, closeSync, fstatSync, openSync, readFileSync, statSync } from "node:fs";
 import { test } from "node:test";
-import type { Pod, PodSpec } from "@dray/api/core/v1";
+import type { Node, Pod, PodSpec } from "@dray/api/core/v1";
 import { temporaryFolder } from "@dray/testing/folder";
 import { partial } from "@dray/testing/partial";
 import { NodePaths } from "../base/paths.ts";
 import { kernelHostname, podHostname } from "./hostname.ts";
 import { hostsFile, hostsMount, updateNames } from "./hosts-file.ts";
+import { sandboxConfig } from "./sandbox-config.ts";
 
 const clusterDomain = "cluster.local";
 const pod = (spec: Partial<PodSpec>, name = "web"): Pod =>
@@ -89,4 +90,18 @@ test("pods that do not resolve names of the cluster have none, and get none", (t
     assert.equal(readFileSync(mount?.hostPath ?? "", "utf8"), before);
   }
   updateNames(partial<Pod>({ metadata: { uid: "not-started" } }), paths, "127.64.0.1\ta\n");
+});
+
+test("the host name of a pod with hostNetwork is the name of its node", () => {
+  const node = {
+    paths: new NodePaths("/tmp/n"),
+    dns: { servers: undefined, domain: clusterDomain, resolvConf: "/nowhere" },
+    podMaxPids: undefined,
+    bounds: { useClaims: false },
+    node: () => partial<Node>({ metadata: { name: "worker-1" } }),
+  };
+  const hostnameOf = (spec: Parameters<typeof pod>[0]): string =>
+    sandboxConfig(pod({ containers: [], ...spec }), 0, "", node).config.hostname;
+  assert.equal(hostnameOf({ hostNetwork: true }), "worker-1");
+  assert.equal(hostnameOf({}), "web");
 });

@@ -12,6 +12,7 @@ import {
 import { dirname, join } from "node:path";
 import type { HostAlias, Pod } from "@dray/api/core/v1";
 import { makeFolderSync } from "@dray/files";
+import { type HostsNode, machineHosts, nodeHosts } from "../base/node-hosts.ts";
 import type { NodePaths } from "../base/paths.ts";
 import type { MountConfig } from "../runtime/config.ts";
 import { type ClusterDns, resolvesServices } from "./dns.ts";
@@ -23,6 +24,8 @@ export interface HostsFileInput {
   readonly pod: Pod;
   readonly podIPs: readonly string[];
   readonly dns: Pick<ClusterDns, "domain" | "names">;
+  /** The node if it has a network of its own; undefined for the machine's. */
+  readonly node?: HostsNode | undefined;
 }
 
 /** Lines between which the node keeps the names of Services. */
@@ -40,15 +43,20 @@ export function hostsMount(input: HostsFileInput, paths: NodePaths): MountConfig
   const path = hostsPathOf(pod, paths);
   makeFolderSync(dirname(path), 0o750);
   // Written in place, since running containers have this file mounted.
-  writeFileSync(path, hostsFile(input, pod.spec.hostNetwork ? machineHosts() : undefined));
+  const { node } = input;
+  const ofNode = (): string => (node === undefined ? machineHosts() : nodeHosts(node));
+  writeFileSync(path, hostsFile(input, pod.spec.hostNetwork ? ofNode() : undefined));
   chmodSync(path, 0o644);
   return { hostPath: path, containerPath: hostsPath, readOnly: false };
 }
 
-/** `machine` is the text of the machine's file, for a pod with the machine's network. */
-export function hostsFile({ pod, podIPs, dns }: HostsFileInput, machine: string | undefined): string {
+/** `host` is the text of the node's file, for a pod with the node's network. */
+export function hostsFile(
+  { pod, podIPs, dns }: Pick<HostsFileInput, "pod" | "podIPs" | "dns">,
+  host: string | undefined,
+): string {
   const aliases = aliasLines(pod.spec.hostAliases ?? []) + namesSection(pod, dns);
-  if (machine !== undefined) return `# Kubernetes-managed hosts file (host network).\n${machine}${aliases}`;
+  if (host !== undefined) return `# Kubernetes-managed hosts file (host network).\n${host}${aliases}`;
   const { hostname, domain } = podHostname(pod, dns.domain);
   const names = domain === "" ? hostname : `${hostname}.${domain}\t${hostname}`;
   const lines = [
@@ -116,13 +124,4 @@ function overwrite(file: number, text: string, lengthBefore: number): void {
 
 function hostsPathOf({ metadata: { uid } }: Pod, paths: NodePaths): string {
   return join(paths.pods, uid, "etc-hosts");
-}
-
-function machineHosts(): string {
-  try {
-    return readFileSync(hostsPath, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return "";
-    throw error;
-  }
 }

@@ -1,4 +1,4 @@
-import type { Pod } from "@dray/api/core/v1";
+import type { Node, Pod } from "@dray/api/core/v1";
 import type { NodePaths } from "../base/paths.ts";
 import { type BoundsOptions, hasOwnLimits, podResources } from "../resources/resource-config.ts";
 import type { PortMapping, SandboxConfig } from "../runtime/config.ts";
@@ -22,6 +22,7 @@ export function sandboxConfig(
     readonly dns: ClusterDns;
     readonly podMaxPids: number | undefined;
     readonly bounds: BoundsOptions;
+    node(): Node;
   },
 ): { readonly config: SandboxConfig; readonly warnings: PodDns["warnings"] } {
   const { metadata, spec } = pod;
@@ -32,7 +33,7 @@ export function sandboxConfig(
     name,
     uid,
     attempt,
-    hostname: kernelHostname(pod, node.dns.domain),
+    hostname: kernelHostname(pod, node.dns.domain) || node.node().metadata.name,
     labels,
     annotations,
     logDirectory: podLogDirectory(node.paths, pod),

@@ -71,7 +71,7 @@ test("pods find the API server at its Service's address where that leads there, 
       direct,
       leadsServices: false,
       isolatesNetwork: false,
-      hostNetwork: false,
+      machineNetwork: false,
       service: known,
       ...values,
     });
@@ -80,13 +80,13 @@ test("pods find the API server at its Service's address where that leads there, 
   // oci
   assert.deepEqual(address({ leadsServices: true }), clusterIP);
   assert.deepEqual(address({ leadsServices: true, direct: elsewhere }), clusterIP);
-  assert.deepEqual(address({ leadsServices: true, hostNetwork: true }), direct);
+  assert.deepEqual(address({ leadsServices: true, machineNetwork: true }), direct);
   assert.deepEqual(address({ leadsServices: true, service: undefined }), direct);
   // cri, whose network is not ours
   assert.deepEqual(address({ isolatesNetwork: true }), clusterIP);
   assert.deepEqual(address({ isolatesNetwork: true, direct: { host: "::1", port: 1 } }), clusterIP);
   assert.deepEqual(address({ isolatesNetwork: true, direct: elsewhere }), elsewhere);
-  assert.deepEqual(address({ isolatesNetwork: true, hostNetwork: true }), direct);
+  assert.deepEqual(address({ isolatesNetwork: true, machineNetwork: true }), direct);
 });
 
 test("the values of variables have the port at which a Service is served, their names the Service's", () => {

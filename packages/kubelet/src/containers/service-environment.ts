@@ -14,7 +14,7 @@ export interface ApiServerAddressInput {
   /** Pods cannot reach the machine's loopback address; see `RuntimeService.isolatesNetwork`. */
   readonly isolatesNetwork: boolean;
   /** The pod has the machine's network. */
-  readonly hostNetwork: boolean;
+  readonly machineNetwork: boolean;
   /** The Service `kubernetes` of the namespace `default`, if it is known. */
   readonly service: Service | undefined;
 }
@@ -25,10 +25,10 @@ export interface ApiServerAddressInput {
  * several clusters of one machine may have the same addresses of Services.
  */
 export function apiServerAddress(input: ApiServerAddressInput): ApiServerAddress {
-  const { direct, leadsServices, isolatesNetwork, hostNetwork, service } = input;
+  const { direct, leadsServices, isolatesNetwork, machineNetwork, service } = input;
   const host = service === undefined ? undefined : clusterIPv4(service);
   const unreachable = isolatesNetwork && isLoopback(direct.host);
-  if (hostNetwork || host === undefined || !(leadsServices || unreachable)) return direct;
+  if (machineNetwork || host === undefined || !(leadsServices || unreachable)) return direct;
   const [first] = service?.spec?.ports ?? [];
   return first === undefined ? direct : { host, port: first.port };
 }

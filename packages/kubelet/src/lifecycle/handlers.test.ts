@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
-import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
+import {
+  type AddressInfo,
+  connect,
+  createServer as createTcpServer,
+  type Server,
+  type Socket,
+} from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import type { LifecycleHandler, Pod, ProbeHandler } from "@dray/api/core/v1";
 import { systemClock } from "@dray/client";
@@ -9,6 +15,7 @@ import { service, tcpServer } from "@dray/rpc";
 import { HealthDefinition } from "@dray/rpc/grpchealth/v1";
 import { temporaryFolder } from "@dray/testing/folder";
 import { partial } from "@dray/testing/partial";
+import type { NodeNetworkService, RuntimeService } from "../runtime/service.ts";
 import { container, sandbox, testRuntime } from "../testing/agent.ts";
 import { type ProbeTarget, runHookHandler, runProbe } from "./handlers.ts";
 
@@ -49,6 +56,35 @@ async function freePort(): Promise<number> {
 }
 
 const probe = (handler: ProbeHandler, timeout = 20_000) => runProbe(handler, target, timeout, tools);
+
+test("probes of loopback addresses connect from the node, where it has a network of its own", async (context) => {
+  const port = await serve(context, (_, response) => response.end());
+  const asked: string[] = [];
+  /** The port 80 of the node. */
+  const connectInNode = async (host: string, wanted: number): Promise<Socket> => {
+    asked.push(host);
+    const socket = connect(wanted === 80 ? port : 1, "127.0.0.1");
+    await once(socket, "connect");
+    return socket;
+  };
+  const runtime = partial<RuntimeService>({
+    nodeNetwork: partial<NodeNetworkService>({ connect: connectInNode }),
+  });
+  const of = (handler: ProbeHandler) => runProbe(handler, target, 20_000, { ...tools, runtime });
+  const success = { result: "success", output: "" };
+  assert.deepEqual(await of({ httpGet: { host: "127.0.0.1", port: 80 } }), success);
+  assert.deepEqual(await of({ tcpSocket: { host: "localhost", port: 80 } }), success);
+  const refused = "dial tcp 127.0.0.1:81: connect: connection refused";
+  assert.deepEqual(await of({ httpGet: { host: "127.0.0.1", port: 81 } }), {
+    result: "failure",
+    output: `Get "http://127.0.0.1:81": ${refused}`,
+  });
+  assert.deepEqual(await of({ tcpSocket: { host: "127.0.0.1", port: 81 } }), {
+    result: "failure",
+    output: refused,
+  });
+  assert.deepEqual(asked, ["127.0.0.1", "localhost", "127.0.0.1", "127.0.0.1"]);
+});
 
 describe("HTTP probes", () => {
   test("send the headers of the probe, and what is missing of them", async (context) => {

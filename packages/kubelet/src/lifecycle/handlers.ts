@@ -10,7 +10,7 @@ import { podPort } from "../runtime/host/pod-port.ts";
 import type { RuntimeService } from "../runtime/service.ts";
 import type { StartableContainer } from "../types/containers.ts";
 import { podText } from "../types/pod-text.ts";
-import { dialText, type HttpAnswer, httpGet } from "./http-get.ts";
+import { type Dial, dialText, type HttpAnswer, httpGet } from "./http-get.ts";
 
 /** The container of a probe or a hook. */
 export interface ProbeTarget {
@@ -30,6 +30,15 @@ export interface HandlerTools {
 export interface ProbeOutcome {
   readonly result: "success" | "warning" | "failure";
   readonly output: string;
+}
+
+/**
+ * How to connect with a loopback address, which for a kubelet is the node's; undefined for other addresses,
+ * and for a node with the machine's network.
+ */
+function nodeDialer({ nodeNetwork }: RuntimeService, host: string): Dial | undefined {
+  if (nodeNetwork === undefined || !/^(localhost|127(\.\d+){3}|::1)$/i.test(host)) return undefined;
+  return (address, port) => nodeNetwork.connect(address, port);
 }
 
 /** The user agent of probes and hooks. */
@@ -64,13 +73,15 @@ export async function runProbe(
   if (get !== undefined) {
     const request = requestOf(get, target, timeout, "probe");
     try {
-      return httpOutcome(await httpGet(request, clock));
+      return httpOutcome(await httpGet(request, clock, nodeDialer(runtime, request.host)));
     } catch (error) {
       return failure((error as Error).message);
     }
   }
-  if (tcpSocket !== undefined)
-    return probeTcp(placeOf(tcpSocket.host || podIP, portOf(tcpSocket.port, spec)), timeout);
+  if (tcpSocket !== undefined) {
+    const place = placeOf(tcpSocket.host || podIP, portOf(tcpSocket.port, spec));
+    return probeTcp(place, timeout, nodeDialer(runtime, place.host));
+  }
   if (grpc !== undefined) return probeGrpc(placeOf(podIP, grpc.port), grpc.service ?? "", timeout, clock);
   throw new Error(`missing probe handler for container ${spec.name}`);
 }
@@ -109,11 +120,12 @@ export async function runHookHandler(
   if (get !== undefined)
     try {
       const request = requestOf(get, target, timeout, "lifecycle");
-      await httpGet(request, clock).catch(async (error: Error) => {
+      const dial = nodeDialer(runtime, request.host);
+      await httpGet(request, clock, dial).catch(async (error: Error) => {
         // For hooks from before the scheme was respected.
         if (!error.message.includes("server gave HTTP response to HTTPS client")) throw error;
         const headers = request.headers.filter(({ name }) => name.toLowerCase() !== "authorization");
-        return httpGet({ ...request, scheme: "http", headers }, clock);
+        return httpGet({ ...request, scheme: "http", headers }, clock, dial);
       });
       return undefined;
     } catch (error) {
@@ -178,8 +190,15 @@ function joined({ host, port }: Place): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-function probeTcp(place: Place, timeout: number): Promise<ProbeOutcome> {
+async function probeTcp(place: Place, timeout: number, dial: Dial | undefined): Promise<ProbeOutcome> {
   const address = joined(place);
+  if (dial !== undefined)
+    try {
+      (await dial(place.host, place.port)).destroy();
+      return success;
+    } catch (error) {
+      return failure(dialText(error as Error, address));
+    }
   return new Promise((resolve) => {
     const socket = connect({ ...place, timeout }, () => {
       socket.destroy();

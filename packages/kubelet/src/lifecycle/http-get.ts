@@ -1,5 +1,7 @@
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
+import type { Socket } from "node:net";
+import { connect as tlsConnect } from "node:tls";
 import type { HTTPGetAction } from "@dray/api/core/v1";
 import type { Clock } from "@dray/client";
 
@@ -25,13 +27,16 @@ export interface HttpGet {
   readonly timeout: number;
 }
 
+/** Connects with a port in another network. */
+export type Dial = (host: string, port: number) => Promise<Socket>;
+
 /**
  * Sends one request on a connection of its own, trusting any certificate, and follows redirects to the same
  * host. Rejects with an Error in the words of Go's HTTP client, which people search for.
  *
  * Upstream: pkg/probe/http/http.go, DoHTTPProbe, RedirectChecker; pkg/probe/http/request.go.
  */
-export async function httpGet(get: HttpGet, clock: Clock): Promise<HttpAnswer> {
+export async function httpGet(get: HttpGet, clock: Clock, dial?: Dial): Promise<HttpAnswer> {
   const { scheme, port, path } = get;
   const host = get.host.includes(":") ? `[${get.host}]` : get.host;
   const first = `${scheme}://${host}:${port}${path.startsWith("/") || path === "" ? path : `/${path}`}`;
@@ -41,7 +46,7 @@ export async function httpGet(get: HttpGet, clock: Clock): Promise<HttpAnswer> {
   try {
     for (let count = 0; ; count++) {
       const url = new URL(at);
-      const { status, location, body } = await send(url, get, expired.signal);
+      const { status, location, body } = await send(url, get, expired.signal, dial);
       const next = status >= 300 && status < 400 && location ? URL.parse(location, url.href) : null;
       if (next === null || next.hostname !== new URL(first).hostname) return { status, body };
       if (count >= maxRedirects - 1) throw new Error(`stopped after ${maxRedirects} redirects`);
@@ -61,7 +66,12 @@ interface Answer extends HttpAnswer {
   readonly location: string | undefined;
 }
 
-function send(url: URL, { headers, userAgent }: HttpGet, signal: AbortSignal): Promise<Answer> {
+async function send(
+  url: URL,
+  { headers, userAgent }: HttpGet,
+  signal: AbortSignal,
+  dial: Dial | undefined,
+): Promise<Answer> {
   const given: Record<string, string | string[]> = { "user-agent": userAgent, accept: "*/*" };
   const named = new Set<string>();
   for (const { name, value } of headers) {
@@ -73,9 +83,16 @@ function send(url: URL, { headers, userAgent }: HttpGet, signal: AbortSignal): P
   if (given["accept"] === "") delete given["accept"];
   // In Go, an empty one means the address.
   if (given["host"] === "") delete given["host"];
-  const options = { headers: given, method: "GET", agent: false, rejectUnauthorized: false, signal } as const;
+  const isTls = url.protocol === "https:";
+  const common = { headers: given, method: "GET", rejectUnauthorized: false, signal } as const;
+  const dialed = dial === undefined ? undefined : await dialUrl(url, dial, isTls);
+  // An agent would make the connection itself.
+  const options =
+    dialed === undefined
+      ? ({ ...common, agent: false } as const)
+      : { ...common, createConnection: () => dialed };
   return new Promise((resolve, reject) => {
-    const request = (url.protocol === "https:" ? httpsRequest : httpRequest)(url, options);
+    const request = (isTls ? httpsRequest : httpRequest)(url, options);
     request.on("error", (error) => reject(new Error(goText(error, url), { cause: error })));
     request.on("response", (response) => {
       read(response).then((body) => {
@@ -85,6 +102,17 @@ function send(url: URL, { headers, userAgent }: HttpGet, signal: AbortSignal): P
     });
     request.end();
   });
+}
+
+async function dialUrl({ hostname, port }: URL, dial: Dial, isTls: boolean): Promise<Socket> {
+  const host = hostname.replace(/^\[(.*)\]$/, "$1");
+  const number = Number(port) || (isTls ? 443 : 80);
+  try {
+    const socket = await dial(host, number);
+    return isTls ? tlsConnect({ socket, rejectUnauthorized: false }) : socket;
+  } catch (error) {
+    throw new Error(dialText(error as Error, `${hostname}:${number}`), { cause: error });
+  }
 }
 
 async function read(response: IncomingMessage): Promise<string> {

@@ -6,10 +6,15 @@ import {
   PodSandbox,
 } from "@dray/rpc/nri/v1alpha1";
 import type { ContainerConfig, ResourceConfig, SandboxConfig } from "../runtime/config.ts";
-import type { ContainerState } from "../runtime/service.ts";
+import type { ContainerState, LinuxSandbox } from "../runtime/service.ts";
 
-/** Converts a sandbox to NRI. */
-export function nriPod(id: string, config: SandboxConfig, ips: readonly string[]): PodSandbox {
+/** Converts a sandbox to NRI. Upstream: containerd, internal/cri/nri/nri_api_linux.go, criPodSandbox. */
+export function nriPod(
+  id: string,
+  config: SandboxConfig,
+  ips: readonly string[],
+  linux: LinuxSandbox | undefined,
+): PodSandbox {
   const { namespace, name, uid, labels, annotations, runtimeHandler, resources } = config;
   return PodSandbox.fromPartial({
     id,
@@ -20,7 +25,14 @@ export function nriPod(id: string, config: SandboxConfig, ips: readonly string[]
     annotations: { ...annotations },
     runtimeHandler,
     ips: [...ips],
-    linux: resources === undefined ? {} : { podResources: nriResources(resources) },
+    linux: {
+      ...(resources !== undefined && { podResources: nriResources(resources) }),
+      ...(linux !== undefined && {
+        cgroupParent: linux.cgroupParent,
+        namespaces: linux.namespaces.map(({ type, path = "" }) => ({ type, path })),
+      }),
+    },
+    pid: linux?.pid ?? 0,
   });
 }
 

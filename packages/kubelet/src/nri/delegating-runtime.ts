@@ -6,7 +6,9 @@ import type {
   Container,
   ContainerStats,
   ExecResult,
+  LinuxSandbox,
   LogLine,
+  NodeNetworkService,
   PodNetworkService,
   RuntimeService,
   Sandbox,
@@ -54,8 +56,16 @@ export abstract class DelegatingRuntime {
     return this.inner.network;
   }
 
+  get nodeNetwork(): NodeNetworkService | undefined {
+    return this.inner.nodeNetwork;
+  }
+
   listPodSandboxes(podUid?: string): Promise<readonly Sandbox[]> {
     return this.inner.listPodSandboxes(podUid);
+  }
+
+  linuxSandbox(id: string): LinuxSandbox | undefined {
+    return this.inner.linuxSandbox?.(id);
   }
 
   listContainers(podUid?: string): Promise<readonly Container[]> {

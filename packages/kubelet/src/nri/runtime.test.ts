@@ -239,6 +239,36 @@ test("plugins receive StopContainer before a container is stopped, also for one 
   await pod.remove();
 });
 
+test("plugins hear of the end of a pod while it is there, and of one that another plugin rejects", async (t) => {
+  const machine = await hostNode(t);
+  const { service } = machine.node;
+  const heard: string[] = [];
+  let rejects = false;
+  await machine.plugin({
+    stopPodSandbox: async ({ pod }) => {
+      const [found] = await service.listPodSandboxes(pod?.uid);
+      heard.push(`stop ${found?.ready}`);
+      return {};
+    },
+    removePodSandbox: async () => {
+      heard.push("remove");
+      return {};
+    },
+    runPodSandbox: async () => {
+      if (rejects) throw new Error("no");
+      return {};
+    },
+  });
+  const pod = new ContractPod(machine, machine.node);
+  await pod.run();
+  await service.stopPodSandbox(pod.sandboxId);
+  await pod.remove();
+  assert.deepEqual(heard.splice(0), ["stop true", "remove"]);
+  rejects = true;
+  await assert.rejects(new ContractPod(machine, machine.node).run(), /NRI: .*no/);
+  assert.deepEqual(heard, ["stop true", "remove"]);
+});
+
 test("a sandbox or container that a plugin rejects fails with the plugin's reason", async (t) => {
   const machine = await hostNode(t);
   let refuse = "";

@@ -48,6 +48,8 @@ class NriRuntime extends DelegatingRuntime implements RuntimeService {
   #unwatch: (() => void) | undefined;
   /** Running notifications of stops, by the runtime's ID of the container. */
   readonly #stops = new Map<string, Promise<void>>();
+  /** Sandboxes of whose stop plugins were notified. */
+  readonly #stoppedPods = new Set<string>();
 
   constructor(inner: RuntimeService, options: NriOptions) {
     super(inner);
@@ -94,34 +96,54 @@ class NriRuntime extends DelegatingRuntime implements RuntimeService {
     try {
       const sandboxes = await this.inner.listPodSandboxes(config.uid);
       const ips = sandboxes.find(({ id }) => id === made.id)?.ips ?? [];
-      const pod = nriPod(made.id, config, ips);
+      const pod = nriPod(made.id, config, ips, this.inner.linuxSandbox?.(made.id));
       await this.#records.keepPod(pod);
       await this.#nri.runPodSandbox(pod);
       return made;
     } catch (error) {
-      await this.inner.stopPodSandbox(made.id);
+      // Plugins that have accepted the pod undo what they did.
+      await this.#endPodSandbox(made.id);
       await this.inner.removePodSandbox(made.id);
-      await this.#records.forget(made.id);
+      await this.#podRemoved(made.id, []);
       throw refused("FailedCreatePodSandBox", error);
     }
   }
 
-  async stopPodSandbox(id: string): Promise<void> {
-    await this.inner.stopPodSandbox(id);
+  stopPodSandbox(id: string): Promise<void> {
+    return this.#endPodSandbox(id);
+  }
+
+  /**
+   * Ends the containers, notifies plugins while the network of the pod is still there, and takes it down.
+   *
+   * Upstream: containerd, internal/cri/server/sandbox_stop.go, stopPodSandbox.
+   */
+  async #endPodSandbox(id: string): Promise<void> {
     const pod = this.#records.pods.get(id);
-    if (pod === undefined) return;
-    for (const record of this.#recordsOf(id)) await this.#stopped(record);
-    await this.#notify("StopPodSandbox", this.#nri.stopPodSandbox(pod));
+    if (pod !== undefined) {
+      const records = this.#recordsOf(id);
+      for (const { runtimeId } of records) await this.inner.stopContainer(runtimeId, 0);
+      for (const record of records) await this.#stopped(record);
+      if (!this.#stoppedPods.has(id)) await this.#notify("StopPodSandbox", this.#nri.stopPodSandbox(pod));
+      this.#stoppedPods.add(id);
+    }
+    await this.inner.stopPodSandbox(id);
   }
 
   async removePodSandbox(id: string): Promise<void> {
     const records = this.#recordsOf(id);
+    await this.#endPodSandbox(id);
     await this.inner.removePodSandbox(id);
+    await this.#podRemoved(id, records);
+  }
+
+  async #podRemoved(id: string, records: readonly ContainerRecord[]): Promise<void> {
     const pod = this.#records.pods.get(id);
     if (pod === undefined) return;
     for (const record of records) await this.#removed(record);
     await this.#notify("RemovePodSandbox", this.#nri.removePodSandbox(pod));
     await this.#records.forget(id);
+    this.#stoppedPods.delete(id);
   }
 
   createContainer(sandboxId: string, config: ContainerConfig): Promise<Made> {

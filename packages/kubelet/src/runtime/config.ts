@@ -8,6 +8,7 @@ export interface SandboxIdentity {
 }
 
 export interface SandboxConfig extends SandboxIdentity {
+  /** The node's name for a pod with `hostNetwork`. */
   readonly hostname: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;

@@ -1,3 +1,4 @@
+import type { Server, Socket } from "node:net";
 import type { Duplex, Readable, Writable } from "node:stream";
 import type { MachineServices } from "../services/machine-services.ts";
 import type { ServiceNetwork } from "../services/network.ts";
@@ -18,6 +19,23 @@ export interface Sandbox {
   readonly ready: boolean;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
+}
+
+/** A name space of a sandbox, with its OCI type (`network`, `ipc`, ...). */
+export interface SandboxNamespace {
+  readonly type: string;
+  /** A path of the node; absent if each container has such a name space of its own. */
+  readonly path?: string;
+}
+
+/** Properties of a sandbox on Linux, as NRI plugins see them. */
+export interface LinuxSandbox {
+  /** Without those of the node, such as the network of a pod with `hostNetwork`. */
+  readonly namespaces: readonly SandboxNamespace[];
+  /** Cgroup above those of the containers. */
+  readonly cgroupParent: string;
+  /** Process in the name spaces of the sandbox; 0 if it has ended. */
+  readonly pid: number;
 }
 
 /** A command with streams in a container (CRI `ExecRequest`). */
@@ -115,6 +133,14 @@ export interface PodNetworkService {
   readonly services?: ServiceNetwork;
 }
 
+/** The network of a node that is not the machine's: pods with `hostNetwork` are in it. */
+export interface NodeNetworkService {
+  /** Listens on a TCP port of all addresses of the node; 0 for any free one. */
+  listen(port: number): Promise<Server>;
+  /** Connects with a TCP port from the node, so that its loopback addresses are the node's. */
+  connect(host: string, port: number): Promise<Socket>;
+}
+
 /**
  * Lifecycle of sandboxes and containers, in the shape of CRI (`runtime.v1`). A pod has one sandbox at a time,
  * which holds its containers. A runtime knows neither pods of the API nor claims, and the agent keeps no copy
@@ -136,6 +162,8 @@ export interface RuntimeService {
   readonly network?: PodNetworkService | undefined;
   /** Leads Services to their endpoints where pods are processes of this machine, in its network. */
   readonly machineServices?: MachineServices | undefined;
+  /** Absent if the node has the machine's network; known after `start`. */
+  readonly nodeNetwork?: NodeNetworkService | undefined;
   /** Pods always have networks of their own: none reaches listeners on the machine's loopback address. */
   readonly isolatesNetwork?: boolean;
   /** Problems that keep the node from being ready; called periodically. */
@@ -153,6 +181,8 @@ export interface RuntimeService {
   removePodSandbox(id: string): Promise<void>;
   /** Lists all, or those of a pod. */
   listPodSandboxes(podUid?: string): Promise<readonly Sandbox[]>;
+  /** Name spaces, cgroup and process of a sandbox that runs; absent if the runtime makes none. */
+  linuxSandbox?(id: string): LinuxSandbox | undefined;
   createContainer(sandboxId: string, config: ContainerConfig): Promise<Made>;
   /** Resolves when the program has started; rejects (RunContainerError) if it cannot. */
   startContainer(id: string): Promise<void>;

@@ -1,4 +1,5 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
+import type { Server as NetServer } from "node:net";
 import type { Document } from "./server.ts";
 
 /** Timeout of a request in milliseconds. */
@@ -29,10 +30,11 @@ export class PlainServer {
     });
   }
 
-  listen(port: number, address: string): Promise<void> {
+  /** `at`: a server that listens already, or a port and an address. */
+  listen(at: NetServer | { readonly port: number; readonly host: string }): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#server.once("error", reject);
-      this.#server.listen(port, address, resolve);
+      this.#server.listen(at, resolve);
     });
   }
 

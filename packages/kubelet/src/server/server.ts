@@ -40,6 +40,7 @@ export interface NodeServerOptions {
   readonly log: Log;
   readonly runtime: RuntimeService;
   readonly nodeName: string;
+  /** One of the machine; ignored if the node has a network of its own. */
   readonly address: string;
   readonly serving: Serving;
   /** Milliseconds; for tests. */
@@ -103,17 +104,19 @@ export class NodeServer {
     });
   }
 
-  /** Returns the port. */
-  listen(port: number): Promise<number> {
+  /** Listens in the network of the node. Returns the port. */
+  async listen(port: number): Promise<number> {
     const { renew, clientCA } = this.#options.serving;
     renew?.(
       ({ cert, key }) =>
         this.#server.setSecureContext({ cert, key, ...(clientCA === undefined ? {} : { ca: clientCA }) }),
       this.#stop.signal,
     );
+    const { runtime, address } = this.#options;
+    const inNode = await runtime.nodeNetwork?.listen(port);
     return new Promise((resolve, reject) => {
       this.#server.once("error", reject);
-      this.#server.listen(port, this.#options.address, () =>
+      this.#server.listen(inNode ?? { port, host: address }, () =>
         resolve((this.#server.address() as AddressInfo).port),
       );
     });

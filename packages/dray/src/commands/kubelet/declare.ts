@@ -3,6 +3,7 @@ import {
   allowedUnsafeSysctls,
   example,
   featureGates,
+  hostNetworkFlag,
   image,
   joined,
   kubernetesVersion,
@@ -85,6 +86,12 @@ function addNodeOptions(command: Command): void {
     .addOption(runtime().default("host"))
     .addOption(ociDir())
     .addOption(registryHosts())
+    .addOption(
+      hostNetworkFlag().default(
+        undefined,
+        "node with --proxy-kubeconfig and without --node-ip and --address, else machine",
+      ),
+    )
     .addOption(proxyKubeconfig())
     .addOption(image());
 }
@@ -179,6 +186,7 @@ export function declareNodeAgents(program: Command): void {
     .option("--images-file <file>", "the images that `dray image map` has mapped")
     .addOption(ociDir())
     .addOption(registryHosts())
+    .addOption(hostNetworkFlag())
     .addOption(allowedUnsafeSysctls())
     .addOption(proxyKubeconfig())
     .addOption(kubernetesVersion())

@@ -51,8 +51,12 @@ export interface SharedOptions {
 }
 
 /** Returns the options of a node's agent, with its own connection. */
-export async function agentOptions(node: AgentOptions, shared: SharedOptions): Promise<KubeletOptions> {
+export async function agentOptions(wanted: AgentOptions, shared: SharedOptions): Promise<KubeletOptions> {
   const { log } = shared;
+  const node = {
+    ...wanted,
+    nodeAddress: wanted.nodeAddress ?? (await shared.runtime.nodeAddress(wanted.name)),
+  };
   const metrics = new ClientMetrics(() => performance.now());
   const { client, server, ca } = await connect({ kubeconfig: node.kubeconfig }, "kubelet/dray", log, metrics);
   let servicesClient: Client | undefined;

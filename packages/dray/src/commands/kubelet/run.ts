@@ -9,7 +9,13 @@ import { followMappedImages } from "../../images/mapped.ts";
 import { parseImageMapping } from "../../images/mapping.ts";
 import { createLog } from "../../log/create.ts";
 import { readFlagFile } from "../../options/flag-file.ts";
-import { defaultOciDir, openRuntime, registryHostsOption, runtimeOption } from "../../options/runtime.ts";
+import {
+  defaultOciDir,
+  hostNetworkOption,
+  openRuntime,
+  registryHostsOption,
+  runtimeOption,
+} from "../../options/runtime.ts";
 import { unsafeSysctlsOption } from "../../options/sysctls.ts";
 import { bindAddressOption, featuresOption, isOn, nodeIpOption, wholeNumber } from "../../options/values.ts";
 import { endRequested } from "../../process/end-requested.ts";
@@ -27,6 +33,7 @@ interface CommonOptions {
   readonly runtime: string;
   readonly ociDir?: string;
   readonly registryHosts?: string;
+  readonly hostNetwork?: string;
   readonly allowedUnsafeSysctls?: string;
   readonly proxyKubeconfig?: string;
   readonly image: readonly string[];
@@ -155,6 +162,7 @@ async function createAgents(
         options.registryHosts === undefined
           ? undefined
           : registryHostsOption(options.registryHosts, options.runtime),
+      hostNetwork: hostNetworkOf(options),
     }),
     proxyKubeconfig: options.runtime.startsWith("cri:") ? undefined : options.proxyKubeconfig,
     clientCA: options.clientCaFile === undefined ? undefined : readFileSync(options.clientCaFile, "utf8"),
@@ -163,6 +171,24 @@ async function createAgents(
     rotateServerCertificates: isOn("--rotate-server-certificates", options.rotateServerCertificates),
   };
   return new NodeAgents(shared, registered);
+}
+
+/**
+ * The network of pods with `hostNetwork`. A node whose address is one of the machine has the machine's
+ * network, and so has one without Services, on whose own network pods would not reach an API server of the
+ * machine.
+ */
+function hostNetworkOf(options: CommonOptions & Partial<KubeletOptions>): "node" | "machine" {
+  const { hostNetwork, runtime, nodeIp = [], address = [], proxyKubeconfig } = options;
+  const [flag] = [...(nodeIp.length > 0 ? ["--node-ip"] : []), ...(address.length > 0 ? ["--address"] : [])];
+  if (hostNetwork === undefined)
+    return runtime === "oci" && flag === undefined && proxyKubeconfig !== undefined ? "node" : "machine";
+  const chosen = hostNetworkOption(hostNetwork, runtime);
+  if (chosen === "node" && flag !== undefined)
+    throw new UsageError(
+      `--host-network node: the node has an address of its own, and ${flag} names one of the machine: leave one of the two out`,
+    );
+  return chosen;
 }
 
 /** The table of images: `dray image map` first, then the flags, then the built-in rows. */

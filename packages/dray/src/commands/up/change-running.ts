@@ -32,6 +32,7 @@ const fixed = {
   "--enable-admission-plugins": "enabledAdmissionPlugins",
   "--runtime": "runtime",
   "--registry-hosts": "registryHosts",
+  "--host-network": "hostNetwork",
   "--allowed-unsafe-sysctls": "allowedUnsafeSysctls",
   "--image": "images",
   "--simulated-nodes": "simulatedNodes",

@@ -12,7 +12,7 @@ import type { ChosenDriver } from "../../drivers/drivers.ts";
 import { type FleetFile, fleetOf, keptText, readFleetFile } from "../../fleet/file.ts";
 import { simulationOf } from "../../fleet/simulated-nodes.ts";
 import { parseImageMapping } from "../../images/mapping.ts";
-import { registryHostsOption, runtimeOption } from "../../options/runtime.ts";
+import { hostNetworkOption, registryHostsOption, runtimeOption } from "../../options/runtime.ts";
 import { checkSchedulerConfig, readSchedulerConfig } from "../../options/scheduler-config.ts";
 import { unsafeSysctlsOption } from "../../options/sysctls.ts";
 import type { Target } from "../../options/target.ts";
@@ -79,6 +79,7 @@ export async function configure({ name, layout }: Target, options: UpOptions): P
     store: formatStore(storeOption(options.store ?? before?.store ?? `sqlite:${layout.database}`)),
     runtime,
     ...chooseRegistryHosts(before, options.registryHosts, runtime),
+    ...chooseHostNetwork(before, options.hostNetwork, runtime),
     ...(await chooseUnsafeSysctls(before, options.allowedUnsafeSysctls)),
     images: options.image.length > 0 ? options.image : (before?.images ?? []),
     ...(chosen && { fleet: chosen.path }),
@@ -128,6 +129,16 @@ async function chooseSchedulerConfig(
   const kept = before?.schedulerConfig;
   if (kept !== undefined) await checkSchedulerConfig(kept.path, kept.text, features);
   return kept;
+}
+
+/** Returns the network of the flag, or that of the cluster. */
+function chooseHostNetwork(
+  before: ClusterConfig | undefined,
+  flag: string | undefined,
+  runtime: string,
+): Pick<ClusterConfig, "hostNetwork"> {
+  const network = flag === undefined ? before?.hostNetwork : hostNetworkOption(flag, runtime);
+  return network === "machine" ? { hostNetwork: network } : {};
 }
 
 /** Returns the folder of the flag, or that of the cluster. */

@@ -7,6 +7,7 @@ import {
   enableAdmissionPlugins,
   example,
   featureGates,
+  hostNetworkFlag,
   image,
   kubernetesVersion,
   registryHosts,
@@ -46,6 +47,7 @@ export function declareUp(program: Command): void {
     .option("--store <store>", "sqlite:PATH, etcd:URL or memory (default: sqlite in the data directory)")
     .addOption(runtime().default(undefined, "host, or what the cluster has"))
     .addOption(registryHosts().default(undefined, "what the cluster has; none: no longer"))
+    .addOption(hostNetworkFlag().default(undefined, "what the cluster has, or node"))
     .addOption(allowedUnsafeSysctls().default(undefined, "what the cluster has; none: no longer"))
     .addOption(kubernetesVersion())
     .addOption(featureGates())

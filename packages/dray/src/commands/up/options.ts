@@ -17,6 +17,8 @@ export interface UpOptions extends TargetFlags {
   readonly runtime?: string;
   /** A folder, or `none`. */
   readonly registryHosts?: string;
+  /** `node` or `machine`. */
+  readonly hostNetwork?: string;
   /** Comma-separated patterns, or `none`. */
   readonly allowedUnsafeSysctls?: string;
   readonly image: readonly string[];

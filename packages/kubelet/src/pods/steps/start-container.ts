@@ -114,6 +114,7 @@ class StartAttempt {
       ...context,
       recursiveReadOnly: runtime.service.recursiveReadOnly ?? false,
       checksMounts: runtime.service.checksMounts ?? false,
+      ownNetwork: runtime.service.nodeNetwork !== undefined,
       // Without images, containers are processes of the machine: users of their own that see its files
       // read-only.
       writesMachine: runtime.images.pulls,

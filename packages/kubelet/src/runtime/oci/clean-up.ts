@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { join } from "node:path";
 import { cdiRegistry } from "@dray/cdi";
 import { type Log, systemClock } from "@dray/client";
 import { OciImages } from "./images/service.ts";
@@ -13,6 +14,7 @@ export async function destroyOciNode(directory: string, log: Log): Promise<void>
   const record = readOciNode(directory);
   if (record === undefined) return;
   const { nodeName, networkDirectory, imagesDirectory } = record;
+  const { networkNamespaces = join(directory, "netns"), hostNetwork = "machine" } = record;
   // The runtime's timers keep no process alive.
   const alive = setInterval(() => {}, 1000);
   const images = await OciImages.open({ directory: imagesDirectory, now: Date.now });
@@ -22,6 +24,9 @@ export async function destroyOciNode(directory: string, log: Log): Promise<void>
       networkDirectory,
       nodeName,
       nodeAddress: "127.0.0.1",
+      hostNetwork,
+      networkNamespaces,
+      nodePath: (path) => path,
       images,
       // No container is started.
       cdi: cdiRegistry([]),

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import type { Socket } from "node:net";
+import { Server, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Clock } from "@dray/client";
@@ -9,13 +9,19 @@ import { tool } from "./tools.ts";
 /** Milliseconds for which the process in a pod's network waits for another connection to make. */
 const idleTimeout = 10_000;
 
-/** Runs in the pod's network: makes connections and passes them on without reading from them. */
+/** Runs in a network: makes connections and servers, and passes them on without reading from them. */
 const script = `
-const { connect } = require("node:net");
-process.on("message", ({ id, port }) => {
-  const socket = connect({ host: "localhost", port, allowHalfOpen: true, noDelay: true });
-  socket.pause();
+const { connect, createServer } = require("node:net");
+process.on("message", ({ id, host, port, listens }) => {
   const failed = (error) => process.send({ id, error: error.code || error.message });
+  if (listens) {
+    const server = createServer();
+    server.once("error", failed);
+    server.listen({ host, port }, () => process.send({ id }, server, () => server.close()));
+    return;
+  }
+  const socket = connect({ host, port, allowHalfOpen: true, noDelay: true });
+  socket.pause();
   socket.once("error", failed);
   socket.once("connect", () => {
     socket.off("error", failed);
@@ -25,21 +31,28 @@ process.on("message", ({ id, port }) => {
 process.on("disconnect", () => process.exit(0));
 `;
 
+/** A TCP port at an address. */
+interface Endpoint {
+  readonly host: string;
+  readonly port: number;
+}
+
 interface Answer {
   readonly id: number;
   readonly error?: string;
 }
 
 interface Waiting {
-  resolve(socket: Socket): void;
+  resolve(handle: Socket | Server): void;
   reject(error: Error): void;
 }
 
 /**
- * Connects streams with ports of pods in their network name space. Node cannot join one: a process in each
- * makes the connections and hands them over, so that a hundred of them cost no more than one.
+ * Connects with ports in network name spaces of pods and of the node, and listens there. Node cannot join
+ * one: a process in each makes the connections and hands them over, so that a hundred of them cost no more
+ * than one.
  */
-export class PodConnections {
+export class NamespaceConnections {
   readonly #clock: Clock;
   readonly #dialers = new Map<string, Dialer>();
 
@@ -51,13 +64,12 @@ export class PodConnections {
    * Forwards bytes until both directions have ended; `namespace` is the path of the pod's network name space.
    */
   async forward(namespace: string, port: number, stream: Duplex): Promise<void> {
-    const dialer = this.#dialers.get(namespace) ?? this.#start(namespace);
     let socket: Socket;
     try {
-      socket = await dialer.dial(port);
+      socket = await this.connect(namespace, { host: "localhost", port });
     } catch (error) {
-      const { message } = error as Error;
-      const reason = message === "ECONNREFUSED" ? "connection refused" : message;
+      const { code, message } = error as NodeJS.ErrnoException;
+      const reason = code === "ECONNREFUSED" ? "connection refused" : message;
       throw new RuntimeError(
         "PortForwardError",
         `failed to connect to localhost:${port} inside the pod: dial tcp4 127.0.0.1:${port}: connect: ${reason}`,
@@ -66,6 +78,24 @@ export class PodConnections {
     // A failed connection closes the stream, and vice versa.
     await Promise.all([pipeline(stream, socket), pipeline(socket, stream)]).catch(() => {});
     socket.destroy();
+  }
+
+  /** Rejects with the system's code. The socket is paused, and half open when the other end closes. */
+  async connect(namespace: string, endpoint: Endpoint): Promise<Socket> {
+    const handle = await this.#dialer(namespace).ask({ ...endpoint, listens: false });
+    if (handle instanceof Socket) return handle;
+    throw new Error("connection reset by peer");
+  }
+
+  /** The server listens already; another one may take it over. */
+  async listen(namespace: string, endpoint: Endpoint): Promise<Server> {
+    const handle = await this.#dialer(namespace).ask({ ...endpoint, listens: true });
+    if (handle instanceof Server) return handle;
+    throw new Error(`no server for ${endpoint.host}:${endpoint.port}`);
+  }
+
+  #dialer(namespace: string): Dialer {
+    return this.#dialers.get(namespace) ?? this.#start(namespace);
   }
 
   #start(namespace: string): Dialer {
@@ -82,7 +112,7 @@ export class PodConnections {
   }
 }
 
-/** A process in a network name space that makes connections, and ends when it is idle. */
+/** A process in a network name space that makes connections and servers, and ends when it is idle. */
 class Dialer {
   readonly #clock: Clock;
   readonly #child: ChildProcess;
@@ -99,17 +129,19 @@ class Dialer {
       [`--net=${namespace}`, "--", process.execPath, "--input-type=commonjs", "-e", script],
       { cwd: "/", env: {}, stdio: ["ignore", "ignore", "ignore", "ipc"] },
     );
-    this.#child.on("message", (answer: Answer, handle) => this.#hear(answer, handle as Socket | undefined));
+    this.#child.on("message", (answer: Answer, handle) =>
+      this.#hear(answer, handle as Socket | Server | undefined),
+    );
     this.#child.once("error", (error) => this.#fail(error));
     this.#child.once("exit", () => this.#fail(new Error("the pod's network is gone")));
   }
 
-  dial(port: number): Promise<Socket> {
+  ask(wanted: Endpoint & { readonly listens: boolean }): Promise<Socket | Server> {
     this.#cancelIdle?.();
     const id = this.#made++;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
-      this.#child.send({ id, port }, (error) => {
+      this.#child.send({ id, ...wanted }, (error) => {
         if (error !== null) this.#fail(error);
       });
     });
@@ -121,15 +153,17 @@ class Dialer {
     if (this.#child.connected) this.#child.disconnect();
   }
 
-  #hear({ id, error }: Answer, socket: Socket | undefined): void {
+  #hear({ id, error }: Answer, handle: Socket | Server | undefined): void {
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
-    if (socket !== undefined) socket.allowHalfOpen = true;
-    if (error !== undefined) waiting?.reject(new Error(error));
+    if (handle instanceof Socket) handle.allowHalfOpen = true;
+    if (error !== undefined)
+      waiting?.reject(Object.assign(new Error(error), { code: error, syscall: "connect" }));
     // Its other end went while it was handed over.
-    else if (socket === undefined) waiting?.reject(new Error("connection reset by peer"));
-    else if (waiting === undefined) socket.destroy();
-    else waiting.resolve(socket);
+    else if (handle === undefined) waiting?.reject(new Error("connection reset by peer"));
+    else if (waiting !== undefined) waiting.resolve(handle);
+    else if (handle instanceof Socket) handle.destroy();
+    else handle.close();
     if (this.#waiting.size === 0) this.#cancelIdle = this.#clock.after(idleTimeout, () => this.close());
   }
 

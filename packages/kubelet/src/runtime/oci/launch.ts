@@ -69,20 +69,24 @@ async function runWrapper(container: OciContainer, args: readonly string[]): Pro
 }
 
 /** Moves network interfaces of CDI devices into the pod, which current versions of runc do not do. */
-async function moveInterfaces({ directory, record }: OciContainer, { sandboxes }: Started): Promise<void> {
+async function moveInterfaces(
+  { directory, record }: OciContainer,
+  { sandboxes, node }: Started,
+): Promise<void> {
   const path = join(directory, "config.json");
   const spec = JSON.parse(readFileSync(path, "utf8")) as OciSpec;
   const { netDevices, ...linux } = spec.linux;
   const wanted = Object.entries(netDevices ?? {});
   if (wanted.length === 0) return;
   const { network } = sandboxes.namespaces(record.sandboxId);
+  const ofNode = sandboxes.get(record.sandboxId)?.config.hostNetwork ?? false;
   try {
     for (const [name, { name: newName }] of wanted) {
-      if (network === undefined)
+      if (network === undefined || ofNode)
         throw new Error(
-          `the interface ${name} of a CDI device cannot be given to a pod with the machine's network`,
+          `the interface ${name} of a CDI device cannot be given to a pod with the network of the node`,
         );
-      await moveInterface(name, network, newName || name);
+      await moveInterface({ name, newName: newName || name }, network, node.network);
     }
   } catch (error) {
     const message = `container "${record.config.name}": ${(error as Error).message}`;

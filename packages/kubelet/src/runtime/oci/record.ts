@@ -8,6 +8,9 @@ export interface OciNodeRecord {
   readonly nodeName: string;
   readonly networkDirectory: string;
   readonly imagesDirectory: string;
+  /** These are absent in records of earlier versions. */
+  readonly hostNetwork?: "node" | "machine";
+  readonly networkNamespaces?: string;
 }
 
 /** Writes the record to the folder of the node's runtime. */

@@ -19,8 +19,10 @@ import type {
   Container,
   ContainerStats,
   ExecResult,
+  LinuxSandbox,
   LogLine,
   Made,
+  NodeNetworkService,
   PodNetworkService,
   RuntimeService,
   Sandbox,
@@ -28,16 +30,18 @@ import type {
 import { makeBundle } from "./bundle.ts";
 import { CgroupTree } from "./cgroups.ts";
 import { OciContainer, type OciContainerRecord } from "./container.ts";
-import { PodConnections } from "./forward.ts";
+import { NamespaceConnections } from "./forward.ts";
 import { launchContainer } from "./launch.ts";
 import { machineFacts } from "./machine-facts.ts";
-import { PodNetwork } from "./network/network.ts";
+import { ownNetworksWork, PodNetwork } from "./network/network.ts";
+import { makeNodeHostname, nodeSpaceOf, removeNodeHostname } from "./node-space.ts";
 import type { OciRuntimeOptions, Started } from "./options.ts";
 import { recordOciNode } from "./record.ts";
 import { rotateLog } from "./rotate-log.ts";
 import { Runc, type RuncExec } from "./runc.ts";
 import { OciSandboxes } from "./sandboxes.ts";
 import { holderName, holderScript, noteName, noteScript, wrapperName, wrapperScript } from "./scripts.ts";
+import { shareFolder, unshareFolder } from "./shared-folder.ts";
 import { ociResources } from "./spec.ts";
 import { killContainer, type StopTools, stopContainer } from "./stop.ts";
 
@@ -60,13 +64,13 @@ export class OciRuntime implements RuntimeService {
   readonly #runc: Runc;
   readonly #containers = new Map<string, OciContainer>();
   readonly #handlers = new Set<(podUid: string) => void>();
-  readonly #connections: PodConnections;
+  readonly #connections: NamespaceConnections;
   #started: Started | undefined;
   #cancelCheck: (() => void) | undefined;
 
   constructor(options: OciRuntimeOptions) {
     this.#options = options;
-    this.#connections = new PodConnections(options.clock);
+    this.#connections = new NamespaceConnections(options.clock);
     this.#runc = new Runc(join(options.directory, "runc"));
   }
 
@@ -88,6 +92,15 @@ export class OciRuntime implements RuntimeService {
     return { podCidr: network.range, ...(network.limits.length === 0 && { services: network }) };
   }
 
+  get nodeNetwork(): NodeNetworkService | undefined {
+    const network = this.#started?.node.network;
+    if (network === undefined) return undefined;
+    return {
+      listen: (port) => this.#connections.listen(network, { host: "0.0.0.0", port }),
+      connect: (host, port) => this.#connections.connect(network, { host, port }),
+    };
+  }
+
   get #now(): Started {
     if (this.#started === undefined) throw new Error("the runtime has not been started");
     return this.#started;
@@ -98,7 +111,7 @@ export class OciRuntime implements RuntimeService {
   }
 
   async start(): Promise<void> {
-    const { directory, networkDirectory, nodeName, nodeAddress, images, clock } = this.#options;
+    const { directory, networkDirectory, nodeName, nodeAddress, hostNetwork, images, clock } = this.#options;
     if (process.getuid?.() !== 0)
       throw new Error("the runtime oci needs root: run the agent as root, or choose the runtime host");
     const { version, seccomp, recursiveReadOnly } = await this.#runc.facts();
@@ -110,14 +123,27 @@ export class OciRuntime implements RuntimeService {
       [holderName, holderScript],
     ] as const)
       writeRecord(join(directory, name), source);
-    recordOciNode(directory, { nodeName, networkDirectory, imagesDirectory: images.directory });
-    const network = await PodNetwork.open({ directory: networkDirectory, nodeName });
+    const { networkNamespaces, nodePath } = this.#options;
+    recordOciNode(directory, {
+      nodeName,
+      networkDirectory,
+      imagesDirectory: images.directory,
+      hostNetwork,
+      networkNamespaces,
+    });
+    const node = nodeSpaceOf(directory, hostNetwork === "node" && ownNetworksWork());
+    const network = await PodNetwork.open({ directory: networkDirectory, nodeName, node: node.network });
     const cgroup = cgroupOf(directory);
-    const sandboxes = new OciSandboxes({ directory, nodeAddress, cgroup, cgroups, network, clock });
+    const sandboxes = new OciSandboxes({
+      ...{ directory, networkNamespaces, nodePath, nodeName, cgroup, cgroups, network, node, clock },
+      nodeAddress: network.nodeAddress ?? nodeAddress,
+    });
     const machine = machineFacts(cgroups, seccomp);
-    this.#started = { version, recursiveReadOnly, cgroup, cgroups, network, sandboxes, machine };
+    this.#started = { version, recursiveReadOnly, cgroup, cgroups, network, node, sandboxes, machine };
     try {
-      // Containers first: processes in a sandbox without a record would keep its name spaces.
+      // Containers before sandboxes: processes in a sandbox without a record would keep its name spaces.
+      await shareFolder(networkNamespaces);
+      await makeNodeHostname(node, nodeName);
       await this.#adopt();
       await sandboxes.start();
     } catch (error) {
@@ -184,16 +210,20 @@ export class OciRuntime implements RuntimeService {
     this.#cancelCheck?.();
     this.#connections.close();
     for (const container of this.#containers.values()) container.release();
+    // Pods that run may have it mounted.
+    if (this.#started?.sandboxes.list(undefined).length === 0)
+      await unshareFolder(this.#options.networkNamespaces);
     this.#started?.network.close();
     this.#handlers.clear();
   }
 
   /** Ends and removes every pod and the node's part of the machine, for a node that is gone for good. */
   async destroy(): Promise<void> {
-    const { sandboxes, network, cgroups, cgroup } = this.#now;
+    const { sandboxes, network, node, cgroups, cgroup } = this.#now;
     for (const { id } of sandboxes.list(undefined)) await this.removePodSandbox(id);
     for (const id of [...this.#containers.keys()]) await this.removeContainer(id);
     await network.destroy();
+    await removeNodeHostname(node);
     cgroups.remove(cgroup);
     cgroups.removeEmpty(dirname(cgroup));
     await this.close();
@@ -221,6 +251,10 @@ export class OciRuntime implements RuntimeService {
     await this.stopPodSandbox(id);
     for (const container of this.#of(id)) await this.removeContainer(container.record.id);
     await this.#now.sandboxes.remove(id);
+  }
+
+  linuxSandbox(id: string): LinuxSandbox | undefined {
+    return this.#now.sandboxes.linux(id);
   }
 
   #of(sandboxId: string): OciContainer[] {

@@ -1,19 +1,20 @@
-import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "@dray/client";
 import { makeFolderSync } from "@dray/files";
+import { machineHosts, nodeHosts } from "../../base/node-hosts.ts";
 import { formatResolvConf } from "../../dns/resolv-conf.ts";
 import type { MountConfig, ResourceConfig, SandboxConfig } from "../config.ts";
 import { RuntimeError } from "../error.ts";
-import { bootId, isAlive, type ProcessIdentity, parseStat, signal } from "../host/processes.ts";
+import { bootId, isAlive, signal } from "../host/processes.ts";
 import { readRecord, writeRecord } from "../host/records.ts";
-import type { Sandbox } from "../service.ts";
+import type { LinuxSandbox, Sandbox } from "../service.ts";
 import type { CgroupTree } from "./cgroups.ts";
 import { unmountAll } from "./images/snapshots.ts";
 import type { PodNetwork } from "./network/network.ts";
-import { holderName } from "./scripts.ts";
+import { maxHostname, type NodeSpace } from "./node-space.ts";
+import { sandboxProcess, startSandboxProcess } from "./sandbox-process.ts";
 import { runTool, tool } from "./tools.ts";
 
 /** Record of a sandbox on disk. */
@@ -26,13 +27,21 @@ export interface OciSandboxRecord {
   readonly bootId: string;
   /** Cgroup of all its containers, below the root of every hierarchy. */
   readonly cgroup: string;
+  /** The pod has `hostNetwork`, and the node a network of its own. */
+  readonly nodeNetwork?: true;
   readonly stopped?: true;
 }
 
 export interface OciSandboxesOptions {
   /** Folder of the runtime. */
   readonly directory: string;
+  /** Folder of the network name spaces of pods, which is shared with containers that mount it. */
+  readonly networkNamespaces: string;
+  /** Maps a path of this machine to the node's. */
+  nodePath(path: string): string;
+  readonly nodeName: string;
   readonly nodeAddress: string;
+  readonly node: NodeSpace;
   /** Parent of all cgroups of the runtime. */
   readonly cgroup: string;
   readonly cgroups: CgroupTree;
@@ -42,13 +51,12 @@ export interface OciSandboxesOptions {
 
 /** Size of a pod's /dev/shm. Upstream: containerd, defaultShmSize. */
 const shmBytes = 64 << 20;
-const maxHostname = 64;
 
 type Namespace = "network" | "ipc" | "uts" | "pid";
 
 /**
- * Sandboxes of pods: name spaces, held by files onto which they are mounted, so that they need no process.
- * Only a pod whose containers share their processes has one: the first of its pid name space.
+ * Sandboxes of pods: name spaces, held by files onto which they are mounted, and a process for programs that
+ * find them by one. A sandbox does not depend on its process, unless containers share its pid name space.
  */
 export class OciSandboxes {
   readonly #options: OciSandboxesOptions;
@@ -69,14 +77,21 @@ export class OciSandboxes {
         await this.#dismantle(id, undefined);
         await rm(join(this.#folder, id), { recursive: true, force: true });
       } else {
-        const stopped = record.stopped || record.bootId !== bootId();
-        this.#records.set(id, stopped ? { ...record, stopped } : record);
+        const { config, nodeNetwork = false } = record;
+        // Its node has another network now.
+        const isMoved = config.hostNetwork && nodeNetwork !== (this.#options.node.network !== undefined);
+        const stopped = record.stopped || record.bootId !== bootId() || isMoved;
+        this.#records.set(id, stopped ? { ...record, stopped: true } : record);
       }
     }
     const running = [...this.#records.values()].filter(({ stopped }) => !stopped);
     this.#options.cgroups.keep(this.#options.cgroup, new Set(running.map(({ cgroup }) => cgroup)));
     const known = new Set(running.map(({ id }) => id));
-    await this.#options.network.collect(known, (sandbox) => join(this.#folder, sandbox, "network"));
+    await this.#options.network.collect(known, (sandbox) => this.#networkPath(sandbox));
+  }
+
+  #networkPath(id: string): string {
+    return join(this.#options.networkNamespaces, id);
   }
 
   get(id: string): OciSandboxRecord | undefined {
@@ -97,20 +112,18 @@ export class OciSandboxes {
 
   #isReady({ id, config, stopped }: OciSandboxRecord): boolean {
     if (stopped) return false;
-    const holder = config.shareProcessNamespace && !config.hostPID ? this.#holder(id) : undefined;
-    return !config.shareProcessNamespace || config.hostPID || (holder !== undefined && isAlive(holder));
+    return !config.shareProcessNamespace || config.hostPID || this.#pid(id) > 0;
   }
 
-  #holder(id: string): ProcessIdentity | undefined {
-    try {
-      return parseStat(readFileSync(join(this.#folder, id, "holder"), "utf8"));
-    } catch {
-      return undefined;
-    }
+  /** The process of a sandbox; 0 if it does not run. */
+  #pid(id: string): number {
+    const found = sandboxProcess(this.#path(id, "holder"));
+    return found !== undefined && isAlive(found) ? found.pid : 0;
   }
 
   /** Makes a sandbox. Returns the ignored fields. Removes everything on failure. */
   async run(id: string, config: SandboxConfig): Promise<readonly string[]> {
+    const { node } = this.#options;
     const directory = join(this.#folder, id);
     // Named as upstream's, so that tools find the pod. All sandboxes of the pod share it.
     const cgroup = `${this.#options.cgroup}/pod${config.uid}`;
@@ -120,15 +133,18 @@ export class OciSandboxes {
       const unsupported: string[] = [];
       let ips: readonly string[] = [this.#options.nodeAddress];
       if (!config.hostNetwork) {
-        const made = await this.#options.network.add(id, this.#path(id, "network"), config.ports);
+        const made = await this.#options.network.add(id, this.#networkPath(id), config.ports);
         ips = [made.ip];
         for (const one of made.unsupported) unsupported.push(one);
       }
       await this.#makeNamespaces(id, config);
       await this.#setSysctls(id, config);
       await this.#writeFiles(directory, config, ips);
-      if (config.shareProcessNamespace && !config.hostPID) await this.#startHolder(id);
-      this.#save({ id, config, ips, createdAt: this.#options.clock.now(), bootId: bootId(), cgroup });
+      const nodeNetwork = config.hostNetwork && node.network !== undefined;
+      const createdAt = this.#options.clock.now();
+      const record = { id, config, ips, createdAt, bootId: bootId(), cgroup };
+      await this.#startProcess(id, config);
+      this.#save({ ...record, ...(nodeNetwork && { nodeNetwork }) });
       return unsupported;
     } catch (error) {
       await this.#dismantle(id, cgroup).catch(() => {});
@@ -158,7 +174,7 @@ export class OciSandboxes {
     return join(this.#folder, id, name);
   }
 
-  /** A pod with the machine's network has its host name too. */
+  /** A pod with the node's network has its host name too. */
   async #makeNamespaces(id: string, config: SandboxConfig): Promise<void> {
     const kinds = [...(config.hostIPC ? [] : ["ipc"]), ...(config.hostNetwork ? [] : ["uts"])];
     if (kinds.length === 0) return;
@@ -182,7 +198,7 @@ export class OciSandboxes {
       if (network ? config.hostNetwork : config.hostIPC)
         throw new RuntimeError(
           "CreatePodSandboxError",
-          `sysctl ${name} would be set for the whole machine: the pod has its ${network ? "network" : "IPC"}`,
+          `sysctl ${name} would be set for the whole node: the pod has its ${network ? "network" : "IPC"}`,
         );
       return [path, value] as const;
     });
@@ -192,7 +208,7 @@ export class OciSandboxes {
     if (wanted.length === 0) return;
     const script = 'while [ $# -gt 0 ]; do printf %s "$2" >"/proc/sys/$1" || exit 1; shift 2; done';
     await runTool("nsenter", [
-      ...(config.hostNetwork ? [] : [`--net=${this.#path(id, "network")}`]),
+      ...(config.hostNetwork ? [] : [`--net=${this.#networkPath(id)}`]),
       ...(config.hostIPC ? [] : [`--ipc=${this.#path(id, "ipc")}`]),
       "--",
       "/bin/sh",
@@ -217,7 +233,7 @@ export class OciSandboxes {
       [
         "hosts",
         config.hostNetwork
-          ? machineFile("/etc/hosts")
+          ? this.#hostHosts(ip)
           : `127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n${ip}\t${config.hostname}\n`,
       ],
     ];
@@ -235,45 +251,69 @@ export class OciSandboxes {
     ]);
   }
 
-  async #startHolder(id: string): Promise<void> {
-    const path = this.#path(id, "pid");
-    const holder = this.#path(id, "holder");
-    writeFileSync(path, "", { mode: 0o600 });
-    const script = join(this.#options.directory, holderName);
-    const child = spawn(
-      tool("unshare"),
-      [`--pid=${path}`, "--fork", "--kill-child", "--", "/bin/sh", script, holder],
-      {
-        cwd: "/",
-        env: {},
-        detached: true,
-        stdio: "ignore",
-      },
-    );
-    child.unref();
-    let failed: string | undefined;
-    child.once("error", (error) => {
-      failed = error.message;
-    });
-    child.once("exit", (code) => {
-      failed ??= `unshare ended with ${code}`;
-    });
-    // A process of unshare mounts the file, maybe after the holder has started.
-    for (;;) {
-      if (failed !== undefined) throw new Error(`cannot make a pid name space: ${failed}`);
-      if (this.#holder(id) !== undefined && isMounted(path)) return;
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
+  /** The /etc/hosts of pods with the node's network. */
+  #hostHosts(address: string): string {
+    const { node, nodeName } = this.#options;
+    return node.network === undefined ? machineHosts() : nodeHosts({ nodeName, address });
   }
 
-  /** Files of the sandbox's own name spaces. */
+  async #startProcess(id: string, config: SandboxConfig): Promise<void> {
+    const { pid, ...joined } = this.#namespacesOf(id, config, this.#options.node.network !== undefined);
+    if (pid !== undefined) writeFileSync(pid, "", { mode: 0o600 });
+    const options = { network: "net", ipc: "ipc", uts: "uts" } as const;
+    await startSandboxProcess({
+      scripts: this.#options.directory,
+      trace: this.#path(id, "holder"),
+      enter: (["network", "ipc", "uts"] as const).flatMap((type) =>
+        joined[type] === undefined ? [] : [`--${options[type]}=${joined[type]}`],
+      ),
+      pidNamespace: pid,
+    });
+  }
+
+  /** Files of the name spaces that containers of a sandbox join. */
   namespaces(id: string): Readonly<Partial<Record<Namespace, string>>> {
-    const config = this.#records.get(id)?.config;
-    if (config === undefined) return {};
+    const record = this.#records.get(id);
+    return record === undefined ? {} : this.#namespacesOf(id, record.config, record.nodeNetwork ?? false);
+  }
+
+  #namespacesOf(
+    id: string,
+    config: SandboxConfig,
+    nodeNetwork: boolean,
+  ): Readonly<Partial<Record<Namespace, string>>> {
+    const { node } = this.#options;
+    const ofNode =
+      nodeNetwork && node.network !== undefined
+        ? { network: node.network, uts: node.uts }
+        : { uts: node.uts };
     return {
-      ...(config.hostNetwork ? {} : { network: this.#path(id, "network"), uts: this.#path(id, "uts") }),
+      ...(config.hostNetwork ? ofNode : { network: this.#networkPath(id), uts: this.#path(id, "uts") }),
       ...(config.hostIPC ? {} : { ipc: this.#path(id, "ipc") }),
       ...(config.shareProcessNamespace && !config.hostPID ? { pid: this.#path(id, "pid") } : {}),
+    };
+  }
+
+  /**
+   * Properties of a sandbox that runs for NRI plugins: name spaces of its own, each at a path as CRI-O has
+   * them.
+   *
+   * Upstream: containerd, internal/cri/nri/nri_api_linux.go; CRI-O, internal/nri.
+   */
+  linux(id: string): LinuxSandbox | undefined {
+    const record = this.#records.get(id);
+    if (record === undefined || record.stopped) return undefined;
+    const { config, cgroup } = record;
+    const { network, uts, ...own } = this.namespaces(id);
+    const paths = { ...own, ...(!config.hostNetwork && { network, uts }) };
+    return {
+      namespaces: [
+        ...Object.entries(paths).map(([type, path]) => ({ type, path: this.#options.nodePath(path ?? "") })),
+        ...(config.hostPID || paths.pid !== undefined ? [] : [{ type: "pid" }]),
+        { type: "mount" },
+      ],
+      cgroupParent: cgroup,
+      pid: this.#pid(id),
     };
   }
 
@@ -299,9 +339,9 @@ export class OciSandboxes {
 
   /** Removes everything that a sandbox may have, with or without a record. */
   async #dismantle(id: string, cgroup: string | undefined): Promise<void> {
-    const holder = this.#holder(id);
-    if (holder !== undefined && isAlive(holder)) signal(holder.pid, "SIGKILL");
-    await this.#options.network.remove(id, this.#path(id, "network"));
+    const pid = this.#pid(id);
+    if (pid > 0) signal(pid, "SIGKILL");
+    await this.#options.network.remove(id, this.#networkPath(id));
     for (const name of ["ipc", "uts", "pid", "shm"])
       if (existsSync(this.#path(id, name))) await unmountAll(this.#path(id, name));
     const others = [...this.#records.values()].filter((record) => record.id !== id && !record.stopped);
@@ -333,8 +373,4 @@ function machineFile(path: string): string {
   } catch {
     return "";
   }
-}
-
-function isMounted(path: string): boolean {
-  return readFileSync("/proc/self/mountinfo", "utf8").includes(` ${path} `);
 }

@@ -2,34 +2,44 @@ import type { LedServices } from "../../../services/network.ts";
 import type { PortMapping } from "../../config.ts";
 import { bootId } from "../../host/processes.ts";
 import { SharedDatabase } from "../database.ts";
+import { maxNodes, nodeAddress, nodeSize } from "./addressing.ts";
 
 const schema = `
 CREATE TABLE IF NOT EXISTS cluster (one INTEGER PRIMARY KEY CHECK (one = 1), octet INTEGER NOT NULL, boot TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS nodes (name TEXT PRIMARY KEY, number INTEGER NOT NULL UNIQUE, last INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS addresses (sandbox TEXT PRIMARY KEY, node TEXT NOT NULL, place INTEGER NOT NULL, boot TEXT NOT NULL,
   UNIQUE (node, place)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS ports (protocol TEXT NOT NULL, address TEXT NOT NULL, port INTEGER NOT NULL,
-  sandbox TEXT NOT NULL REFERENCES addresses ON DELETE CASCADE, target INTEGER NOT NULL,
-  PRIMARY KEY (protocol, address, port)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS node_networks (name TEXT PRIMARY KEY, namespace TEXT NOT NULL, rules TEXT NOT NULL,
+  boot TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS host_ports (node TEXT NOT NULL, protocol TEXT NOT NULL, address TEXT NOT NULL,
+  port INTEGER NOT NULL, sandbox TEXT NOT NULL REFERENCES addresses ON DELETE CASCADE, target INTEGER NOT NULL,
+  PRIMARY KEY (node, protocol, address, port)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS services (one INTEGER PRIMARY KEY CHECK (one = 1), routes TEXT NOT NULL, boot TEXT NOT NULL);
 `;
 
-/**
- * A cluster has 10.OCTET.0.0/16, and each of its nodes 512 addresses of it; the first 512 are the machine's
- * own.
- */
-const nodeSize = 512;
-const maxNodes = 65536 / nodeSize - 1;
-
-/** A port of the machine that is mapped to a pod. */
+/** A port of a node that is mapped to a pod. */
 export interface PortRule {
+  /** Address of the node; undefined if it has the machine's network. */
+  readonly nodeAddress: string | undefined;
   readonly protocol: string;
-  /** Empty for all addresses of the machine. */
+  /** Empty for all addresses of the node. */
   readonly address: string;
   readonly port: number;
   readonly sandbox: string;
   readonly targetAddress: string;
   readonly targetPort: number;
+}
+
+/** A node of the cluster on this machine. */
+export interface ClusterNode {
+  readonly name: string;
+  /** Addresses of its pods: `10.244.2.0/23`. */
+  readonly range: string;
+  readonly address: string;
+  /** File of the node's own network name space; undefined if it has the machine's network. */
+  readonly namespace: string | undefined;
+  /** Rules in that name space. */
+  readonly rules: string;
 }
 
 /**
@@ -91,6 +101,7 @@ export class Addresses {
   removeNode(name: string): void {
     this.database.transaction(() => {
       this.database.sql.prepare("DELETE FROM addresses WHERE node = ?").run(name);
+      this.database.sql.prepare("DELETE FROM node_networks WHERE name = ?").run(name);
       this.database.sql.prepare("DELETE FROM nodes WHERE name = ?").run(name);
     });
   }
@@ -99,13 +110,42 @@ export class Addresses {
     return this.database.sql.prepare("SELECT 1 FROM nodes").get() !== undefined;
   }
 
-  /** All nodes with their ranges, by name. */
-  get nodes(): readonly { readonly name: string; readonly range: string }[] {
-    const rows = this.database.sql.prepare("SELECT name, number FROM nodes ORDER BY name").all();
-    return rows.map(({ name, number }) => ({
+  /** All nodes, by name. */
+  get nodes(): readonly ClusterNode[] {
+    const rows = this.database.sql
+      .prepare(
+        "SELECT nodes.name, number, namespace, rules FROM nodes LEFT JOIN node_networks ON nodes.name = node_networks.name AND boot = ? ORDER BY nodes.name",
+      )
+      .all(bootId());
+    return rows.map(({ name, number, namespace, rules }) => ({
       name: String(name),
       range: `${this.#address(Number(number), 0)}/23`,
+      address: nodeAddress(this.octet ?? 0, Number(number)),
+      namespace: namespace === null ? undefined : String(namespace),
+      rules: String(rules ?? ""),
     }));
+  }
+
+  /** Address of a node in a network of its own. */
+  nodeAddress(node: string): string {
+    return nodeAddress(this.octet ?? 0, this.#number(node));
+  }
+
+  /** Records the network name space of a node; undefined if it has the machine's network. */
+  setNodeNetwork(node: string, namespace: string | undefined): void {
+    this.database.transaction(() => {
+      const { sql } = this.database;
+      sql.prepare("DELETE FROM node_networks WHERE name = ?").run(node);
+      if (namespace !== undefined)
+        sql.prepare("INSERT INTO node_networks VALUES (?, ?, '', ?)").run(node, namespace, bootId());
+    });
+  }
+
+  /** Records the rules that are in the network name space of a node. */
+  setNodeRules(node: string, rules: string): void {
+    this.database.transaction(() =>
+      this.database.sql.prepare("UPDATE node_networks SET rules = ? WHERE name = ?").run(rules, node),
+    );
   }
 
   /** Last argument of `setServices` in this boot. */
@@ -163,25 +203,31 @@ export class Addresses {
         throw new Error(`node ${node} has no free address: ${used.size} pods have all of them`);
       sql.prepare("INSERT INTO addresses VALUES (?, ?, ?, ?)").run(sandbox, node, place, bootId());
       sql.prepare("UPDATE nodes SET last = ? WHERE name = ?").run(place, node);
-      for (const port of ports) this.#takePort(sandbox, port);
+      for (const port of ports) this.#takePort(node, sandbox, port);
       return this.#address(this.#number(node), place);
     });
   }
 
-  #takePort(sandbox: string, { protocol, hostIP, hostPort, containerPort }: PortMapping): void {
+  #takePort(node: string, sandbox: string, { protocol, hostIP, hostPort, containerPort }: PortMapping): void {
     const { sql } = this.database;
+    const address = hostIP === "0.0.0.0" ? "" : hostIP;
+    const own = this.nodes.find(({ name }) => name === node)?.namespace !== undefined;
+    // Nodes with the machine's network share its ports.
+    const rivals = own ? "node = ?1" : "node NOT IN (SELECT name FROM node_networks) AND ?1 <> ''";
     const taken = sql
       .prepare(
-        "SELECT sandbox FROM ports WHERE protocol = ? AND port = ? AND (address = ? OR address = '' OR ? = '')",
+        `SELECT sandbox FROM host_ports WHERE ${rivals} AND protocol = ?2 AND port = ?3 AND (address = ?4 OR address = '' OR ?4 = '')`,
       )
-      .get(protocol, hostPort, hostIP, hostIP);
+      .get(node, protocol, hostPort, address);
     if (taken !== undefined)
       throw new Error(
-        `port ${hostPort}/${protocol} of the machine leads to the sandbox ${taken["sandbox"]} already; the nodes of a cluster on one machine share its ports`,
+        own
+          ? `port ${hostPort}/${protocol} of the node leads to the sandbox ${taken["sandbox"]} already`
+          : `port ${hostPort}/${protocol} of the machine leads to the sandbox ${taken["sandbox"]} already; nodes with the machine's network (--host-network=machine) share its ports`,
       );
     sql
-      .prepare("INSERT INTO ports VALUES (?, ?, ?, ?, ?)")
-      .run(protocol, hostIP, hostPort, sandbox, containerPort);
+      .prepare("INSERT INTO host_ports VALUES (?, ?, ?, ?, ?, ?)")
+      .run(node, protocol, address, hostPort, sandbox, containerPort);
   }
 
   find(sandbox: string): string | undefined {
@@ -204,22 +250,28 @@ export class Addresses {
   }
 
   hasPorts(sandbox: string): boolean {
-    return this.database.sql.prepare("SELECT 1 FROM ports WHERE sandbox = ?").get(sandbox) !== undefined;
+    return this.database.sql.prepare("SELECT 1 FROM host_ports WHERE sandbox = ?").get(sandbox) !== undefined;
   }
 
+  /** Ports of all nodes; those of the first node come first. */
   ports(): readonly PortRule[] {
+    const networks = new Map(this.nodes.map((node) => [node.name, node]));
     const rows = this.database.sql
       .prepare(
-        "SELECT protocol, address, port, ports.sandbox, target, number, place FROM ports JOIN addresses ON ports.sandbox = addresses.sandbox JOIN nodes ON node = name ORDER BY address DESC, port, protocol",
+        "SELECT host_ports.node, protocol, address, port, host_ports.sandbox, target, number, place FROM host_ports JOIN addresses ON host_ports.sandbox = addresses.sandbox JOIN nodes ON addresses.node = name ORDER BY address DESC, number, port, protocol",
       )
       .all();
-    return rows.map((row) => ({
-      protocol: String(row["protocol"]).toLowerCase(),
-      address: String(row["address"]),
-      port: Number(row["port"]),
-      sandbox: String(row["sandbox"]),
-      targetAddress: this.#address(Number(row["number"]), Number(row["place"])),
-      targetPort: Number(row["target"]),
-    }));
+    return rows.map((row) => {
+      const node = networks.get(String(row["node"]));
+      return {
+        nodeAddress: node?.namespace === undefined ? undefined : node.address,
+        protocol: String(row["protocol"]).toLowerCase(),
+        address: String(row["address"]),
+        port: Number(row["port"]),
+        sandbox: String(row["sandbox"]),
+        targetAddress: this.#address(Number(row["number"]), Number(row["place"])),
+        targetPort: Number(row["target"]),
+      };
+    });
   }
 }

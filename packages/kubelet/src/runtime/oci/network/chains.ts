@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { runTool } from "../tools.ts";
-import { jumpsOf, removalRules } from "./rules.ts";
+import { runTool, tool } from "../tools.ts";
+import { type Jump, jumpsOf, removalRules } from "./rules.ts";
 
 /** Attempts, and their interval in milliseconds, to remove chains that are in use. */
 const removals = { tries: 20, wait: 100 };
@@ -24,32 +24,42 @@ export async function removeChains(bridge: string): Promise<void> {
 /** Waits for other programs that change rules. */
 const wait = ["--wait", "30"];
 
-export async function restore(table: string, text: string): Promise<void> {
-  await runTool("iptables-restore", ["--noflush", ...wait, `--table=${table}`], { input: text });
+/** Replaces chains of the machine, or of the network name space of a file. */
+export async function restore(table: string, text: string, namespace?: string): Promise<void> {
+  const words = ["iptables-restore", "--noflush", ...wait, `--table=${table}`];
+  await runIn(namespace, words, text);
 }
 
-export async function ensureJumps(bridge: string): Promise<void> {
-  for (const { table, chain, rule, last } of jumpsOf(bridge)) {
-    const there = await findsRule("-C", table, chain, rule);
+/** Inserts missing jumps, of the machine or of the network name space of a file. */
+export async function ensureJumps(jumps: readonly Jump[], namespace?: string): Promise<void> {
+  for (const { table, chain, rule, last } of jumps) {
     const place = last ? ["-A", chain] : ["-I", chain, "1"];
-    if (!there) await runTool("iptables", [...wait, "-t", table, ...place, ...rule]);
+    if (!(await findsRule("-C", [table, chain, ...rule], namespace)))
+      await runIn(namespace, ["iptables", ...wait, "-t", table, ...place, ...rule]);
   }
+}
+
+async function runIn(namespace: string | undefined, words: readonly string[], input?: string): Promise<void> {
+  const [program = "", ...args] = words;
+  const options = input === undefined ? {} : { input };
+  if (namespace === undefined) await runTool(program, args, options);
+  else await runTool("nsenter", [`--net=${namespace}`, "--", tool(program), ...args], options);
 }
 
 async function dropJumps(bridge: string): Promise<void> {
   // Repeated, in case a killed agent has inserted it twice.
-  for (const { table, chain, rule } of jumpsOf(bridge)) while (await findsRule("-D", table, chain, rule));
+  for (const { table, chain, rule } of jumpsOf(bridge))
+    while (await findsRule("-D", [table, chain, ...rule]));
 }
 
 /** Checks for a rule (`-C`) or deletes it (`-D`). Returns false if it does not exist. */
 async function findsRule(
   command: "-C" | "-D",
-  table: string,
-  chain: string,
-  rule: readonly string[],
+  [table = "", ...rule]: readonly string[],
+  namespace?: string,
 ): Promise<boolean> {
   try {
-    await runTool("iptables", [...wait, "-t", table, command, chain, ...rule]);
+    await runIn(namespace, ["iptables", ...wait, "-t", table, command, ...rule]);
     return true;
   } catch (error) {
     // Other errors are not a result.

@@ -1,4 +1,4 @@
-import { runTool, ToolError } from "../tools.ts";
+import { runTool, ToolError, tool } from "../tools.ts";
 
 interface Link {
   readonly ifname: string;
@@ -9,35 +9,46 @@ interface Link {
   }[];
 }
 
+/** An interface, and its name in another name space. */
+export interface MovedInterface {
+  readonly name: string;
+  readonly newName: string;
+}
+
 /**
- * Moves an interface of the machine into a name space, under another name if one is given, with its
- * addresses. One that is there already is left alone: a container of the pod was started before. When the
- * name space ends, the kernel gives physical interfaces and virtual functions back to the machine.
+ * Moves an interface of the node, or else of the machine, into a name space, with its addresses. One that is
+ * there already is left alone: a container of the pod was started before. When the name space ends, the
+ * kernel gives physical interfaces and virtual functions back to the machine.
  *
  * Upstream: OCI runtime specification, config-linux.md, Network Devices; CDI netDevices.
  */
 export async function moveInterface(
-  interfaceName: string,
+  { name, newName }: MovedInterface,
   namespace: string,
-  newName: string,
+  nodeNamespace: string | undefined,
 ): Promise<void> {
-  for (const name of [interfaceName, newName])
-    if (!/^[^\s/:]{1,15}$/.test(name))
-      throw new ToolError(`${JSON.stringify(name)} is not the name of an interface`, undefined);
-  const enter = [`--net=${namespace}`, "--", "ip"];
-  const there = await runTool("nsenter", [...enter, "link", "show", "dev", newName]).catch(() => undefined);
-  if (there !== undefined) return;
-  const [link] = JSON.parse(
-    await runTool("ip", ["-json", "address", "show", "dev", interfaceName]),
-  ) as Link[];
+  for (const one of [name, newName])
+    if (!/^[^\s/:]{1,15}$/.test(one))
+      throw new ToolError(`${JSON.stringify(one)} is not the name of an interface`, undefined);
+  const within = async (network: string | undefined, args: readonly string[], input = ""): Promise<string> =>
+    network === undefined
+      ? runTool("ip", args, { input })
+      : runTool("nsenter", [`--net=${network}`, "--", tool("ip"), ...args], { input });
+  const has = (network: string, one: string): Promise<boolean> =>
+    within(network, ["link", "show", "dev", one]).then(
+      () => true,
+      () => false,
+    );
+  if (await has(namespace, newName)) return;
+  const from = nodeNamespace !== undefined && (await has(nodeNamespace, name)) ? nodeNamespace : undefined;
+  const [link] = JSON.parse(await within(from, ["-json", "address", "show", "dev", name])) as Link[];
   const addresses = (link?.addr_info ?? []).filter(({ scope }) => scope === "global");
-  await runTool("ip", ["link", "set", "dev", interfaceName, "down", "netns", namespace]);
-  await runTool("nsenter", [...enter, "-batch", "-"], {
-    input: [
-      `link set dev ${interfaceName} name ${newName}`,
-      ...addresses.map(({ local, prefixlen }) => `addr add ${local}/${prefixlen} dev ${newName}`),
-      `link set dev ${newName} up`,
-      "",
-    ].join("\n"),
-  });
+  await within(from, ["link", "set", "dev", name, "down", "netns", namespace]);
+  const commands = [
+    `link set dev ${name} name ${newName}`,
+    ...addresses.map(({ local, prefixlen }) => `addr add ${local}/${prefixlen} dev ${newName}`),
+    `link set dev ${newName} up`,
+    "",
+  ];
+  await within(namespace, ["-batch", "-"], commands.join("\n"));
 }

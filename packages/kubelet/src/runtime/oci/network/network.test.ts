@@ -11,7 +11,8 @@ import { eventuallyPasses } from "@dray/testing/eventually";
 import type { ServiceRoute } from "../../../services/routes.ts";
 import { find } from "../../host/isolation.ts";
 import { Addresses } from "./addresses.ts";
-import { linkName, PodNetwork } from "./network.ts";
+import { linkName } from "./connect.ts";
+import { PodNetwork } from "./network.ts";
 
 /** Why this machine has no networks of pods; undefined if it has. */
 async function lack(): Promise<string | undefined> {

@@ -1,23 +1,27 @@
-import { createHash } from "node:crypto";
-import { existsSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { isIPv4 } from "node:net";
 import { join } from "node:path";
+import { isMountPoint } from "../../../base/mounts.ts";
 import type { LedServices, ServiceNetwork } from "../../../services/network.ts";
 import type { PortMapping } from "../../config.ts";
 import { find } from "../../host/isolation.ts";
-import { SharedDatabase } from "../database.ts";
 import { unmountAll } from "../images/snapshots.ts";
-import { runTool, ToolError, tool } from "../tools.ts";
-import { Addresses } from "./addresses.ts";
-import { ensureJumps, removeChains, restore } from "./chains.ts";
+import { ToolError, tool } from "../tools.ts";
+import { Addresses, type ClusterNode } from "./addresses.ts";
+import { bridgeName, clusterRange, gatewayAddress } from "./addressing.ts";
+import { ensureBridge, removeBridge, removeLink } from "./bridges.ts";
+import { ensureJumps, restore } from "./chains.ts";
+import { type Connection, connect, isConnected, linkName, makeRouter } from "./connect.ts";
 import { endFlows, staleFlows } from "./flows.ts";
-import { clusterRules } from "./rules.ts";
+import { nodeJumps, nodeRules } from "./node-rules.ts";
+import { clusterRules, jumpsOf, type Rules } from "./rules.ts";
 
 export interface PodNetworkOptions {
   /** Shared by all nodes of a cluster on this machine; the cluster's network ends with it. */
   readonly directory: string;
   readonly nodeName: string;
+  /** File for the network name space of the node; undefined if it has the machine's network. */
+  readonly node?: string | undefined;
 }
 
 /** The network of a pod. */
@@ -27,14 +31,8 @@ export interface PodAttachment {
   readonly unsupported: readonly string[];
 }
 
-/** Second octets of the networks 10.X.0.0/16 from which clusters choose, in this order. */
-const octets = Array.from({ length: 155 }, (_, i) => (i < 55 ? 200 + i : 45 + i));
-
 /** Interval in milliseconds at which an agent checks whether the leader of Services has ended. */
 const leadInterval = 1000;
-
-/** Maximum length of an interface's alias, which identifies the owner of a bridge. */
-const maxAlias = 250;
 
 /**
  * Networks of pods on one machine: each cluster has a bridge with 10.X.0.0/16 whose name is the claim to it
@@ -54,19 +52,50 @@ export class PodNetwork implements ServiceNetwork {
 
   /** Throws an error that names what the machine lacks: a right, or a program. */
   static async open(options: PodNetworkOptions): Promise<PodNetwork> {
-    for (const name of ["ip", "unshare", "nsenter", "mount", "umount"]) tool(name);
-    if (process.getuid?.() !== 0)
-      throw new ToolError("networks of pods need root: the agent runs as another user", undefined);
-    const network = new PodNetwork(options, new Addresses(join(options.directory, "network.db")));
+    const network = new PodNetwork(options, openAddresses(options.directory));
     try {
       await network.#addresses.database.exclusively("bridge", () => network.#makeBridge());
       network.#addresses.addNode(options.nodeName);
+      await network.#makeNode();
       // Policies of Services refer to nodes.
       await network.#updateRules();
       return network;
     } catch (error) {
       network.close();
       throw error;
+    }
+  }
+
+  /**
+   * Reserves addresses for nodes in networks of their own, in the order of the names, before their agents
+   * start. Undefined if nodes have the machine's network, since this machine lacks a program.
+   */
+  static async reserve(
+    directory: string,
+    nodes: readonly string[],
+  ): Promise<ReadonlyMap<string, string> | undefined> {
+    if (!ownNetworksWork()) return undefined;
+    const network = new PodNetwork({ directory, nodeName: "" }, openAddresses(directory));
+    try {
+      await network.#addresses.database.exclusively("bridge", () => network.#makeBridge());
+      for (const node of nodes) network.#addresses.addNode(node);
+      return new Map(nodes.map((node) => [node, network.#addresses.nodeAddress(node)]));
+    } finally {
+      network.close();
+    }
+  }
+
+  /** Removes reservations of nodes whose agents have never run, and the bridge with the last one. */
+  static async release(directory: string): Promise<void> {
+    const addresses = openAddresses(directory);
+    try {
+      await addresses.database.exclusively("bridge", async () => {
+        if (!addresses.hasNodes) return;
+        for (const { name } of addresses.nodes) addresses.removeNode(name);
+        if (addresses.octet !== undefined) await removeBridge(bridgeName(addresses.octet));
+      });
+    } finally {
+      addresses.close();
     }
   }
 
@@ -81,7 +110,13 @@ export class PodNetwork implements ServiceNetwork {
 
   /** The machine's address in the network, by which pods reach it. */
   get gateway(): string {
-    return `10.${this.#addresses.octet}.0.1`;
+    return gatewayAddress(this.#addresses.octet ?? 0);
+  }
+
+  /** Address of the node in its own network; undefined if it has the machine's. */
+  get nodeAddress(): string | undefined {
+    const { node, nodeName } = this.#options;
+    return node === undefined ? undefined : this.#addresses.nodeAddress(nodeName);
   }
 
   get bridge(): string {
@@ -90,50 +125,41 @@ export class PodNetwork implements ServiceNetwork {
 
   /** Names programs and rights that this machine lacks. */
   get limits(): readonly string[] {
-    return find("iptables-restore") === undefined
+    return !ownNetworksWork()
       ? ["pods reach neither the world, Services nor ports of the node (iptables is not installed)"]
       : [];
   }
 
   async #makeBridge(): Promise<void> {
-    const alias = aliasOf(this.#options.directory);
-    const octet = await alone(async () => {
-      await removeForsaken();
-      return (await bridges()).find((bridge) => bridge.alias === alias)?.octet ?? (await this.#claim(alias));
-    });
+    const octet = await ensureBridge(this.#options.directory, this.#addresses.earlierOctet);
     if (this.#addresses.octet !== octet) this.#addresses.setOctet(octet);
-    const name = bridgeName(octet);
-    await runTool("ip", ["-batch", "-"], {
-      input: `link set ${name} alias ${alias}\naddr replace 10.${octet}.0.1/16 dev ${name}\nlink set ${name} up\n`,
-    });
-    // Packets to a port of 127.0.0.1 that is mapped to a pod leave by the bridge.
-    sysctl(`net/ipv4/conf/${name}/route_localnet`);
-    sysctl("net/ipv4/ip_forward");
     await this.#writeRules();
-    if (this.limits.length === 0) await ensureJumps(name);
+    if (this.limits.length === 0) await ensureJumps(jumpsOf(this.bridge));
   }
 
-  /** Claims the first network that is unused on this machine. */
-  async #claim(alias: string): Promise<number> {
-    const routes = JSON.parse(await runTool("ip", ["-4", "-json", "route", "show", "table", "all"])) as {
-      dst?: string;
-    }[];
-    const taken = routes.flatMap(({ dst }) => (dst === undefined ? [] : [dst]));
-    const earlier = this.#addresses.earlierOctet;
-    for (const octet of earlier === undefined ? octets : [earlier, ...octets]) {
-      if (taken.some((route) => overlaps(route, octet))) continue;
-      try {
-        await runTool("ip", ["link", "add", bridgeName(octet), "alias", alias, "type", "bridge"]);
-        return octet;
-      } catch (error) {
-        // Another cluster has claimed it.
-        if (!/File exists/.test((error as Error).message)) throw error;
-      }
-    }
-    throw new ToolError(
-      "every network from 10.100.0.0/16 to 10.254.0.0/16 is taken on this machine",
-      undefined,
-    );
+  /** Makes or keeps the node's own network, or removes one of an earlier agent. */
+  async #makeNode(): Promise<void> {
+    const { node, nodeName } = this.#options;
+    if (node === undefined) return this.#removeNode();
+    const connection = this.#connection(nodeKey(nodeName), node, this.#addresses.nodeAddress(nodeName));
+    // Pods of an earlier agent may be in it.
+    if (!isMountPoint(node) || !(await isConnected(connection))) await connect(connection);
+    await makeRouter(node);
+    this.#addresses.setNodeNetwork(nodeName, node);
+  }
+
+  async #removeNode(): Promise<void> {
+    const { nodeName } = this.#options;
+    const namespace = this.#addresses.nodes.find(({ name }) => name === nodeName)?.namespace;
+    this.#addresses.setNodeNetwork(nodeName, undefined);
+    if (namespace === undefined) return;
+    await removeLink(linkName(nodeKey(nodeName)));
+    await unmountAll(namespace);
+    await rm(namespace, { force: true });
+  }
+
+  #connection(key: string, namespace: string, ip: string): Connection {
+    return { namespace, link: linkName(key), ip, gateway: this.gateway, bridge: this.bridge };
   }
 
   /**
@@ -148,7 +174,7 @@ export class PodNetwork implements ServiceNetwork {
         throw new ToolError(`hostIP ${hostIP} is not an IPv4 address`, undefined);
     const ip = this.#addresses.take(this.#options.nodeName, sandbox, hasRules ? wanted : []);
     try {
-      await this.#connect(sandbox, namespace, ip);
+      await connect(this.#connection(sandbox, namespace, ip));
       if (this.#addresses.hasPorts(sandbox)) await this.#updateRules();
     } catch (error) {
       await this.remove(sandbox, namespace);
@@ -158,29 +184,6 @@ export class PodNetwork implements ServiceNetwork {
       ip,
       unsupported: hasRules || wanted.length === 0 ? [] : ["hostPort (iptables is not installed)"],
     };
-  }
-
-  async #connect(sandbox: string, namespace: string, ip: string): Promise<void> {
-    const outer = linkName(sandbox);
-    await unmountAll(namespace);
-    writeFileSync(namespace, "", { flag: "a", mode: 0o600 });
-    await removeLink(outer);
-    // One end is made in the name space, the other one in this process's.
-    await runTool("unshare", [`--net=${namespace}`, "--", "/bin/sh", "-c", connectScript, tool("ip")], {
-      input: `link set lo up
-link add eth0 type veth peer name ${outer} netns ${process.pid}
-addr add ${ip}/32 dev eth0
-link set eth0 up
-route add ${this.gateway} dev eth0 scope link
-route add default via ${this.gateway}
-`,
-    });
-    await runTool("ip", ["-batch", "-"], {
-      input: `link set ${outer} master ${this.bridge}
-link set ${outer} type bridge_slave hairpin on
-link set ${outer} up
-`,
-    });
   }
 
   /** Address of a sandbox; undefined if it has none in this boot. */
@@ -209,6 +212,7 @@ link set ${outer} up
    */
   async destroy(): Promise<void> {
     await this.#addresses.database.exclusively("bridge", async () => {
+      await this.#removeNode();
       this.#addresses.removeNode(this.#options.nodeName);
       if (this.#addresses.hasNodes) await this.#writeRules();
       else await removeBridge(this.bridge);
@@ -239,8 +243,9 @@ link set ${outer} up
   async repair(): Promise<void> {
     if (this.limits.length > 0) return;
     await this.#addresses.database.exclusively("bridge", async () => {
+      for (const { name } of this.#addresses.nodes) this.#addresses.setNodeRules(name, "");
       await this.#writeRules();
-      await ensureJumps(this.bridge);
+      await ensureJumps(jumpsOf(this.bridge));
     });
   }
 
@@ -248,99 +253,51 @@ link set ${outer} up
   async #writeRules(services: LedServices | undefined = this.#addresses.services): Promise<void> {
     if (this.limits.length > 0) return;
     const { routes = [], dnsPort } = services ?? {};
+    const ports = this.#addresses.ports();
+    const { nodes } = this.#addresses;
     const rules = clusterRules({
       bridge: this.bridge,
-      network: `10.${this.#addresses.octet}.0.0/16`,
-      ports: this.#addresses.ports(),
+      network: clusterRange(this.#addresses.octet ?? 0),
+      ports,
       services: routes,
-      nodes: this.#addresses.nodes,
+      nodes: nodes.map(({ name, range, address, namespace }) => ({
+        name,
+        range,
+        address: namespace === undefined ? undefined : address,
+      })),
       dns: dnsPort === undefined ? undefined : { address: this.gateway, port: dnsPort },
     });
     for (const [table, text] of rules) await restore(table, text);
+    for (const node of nodes)
+      await this.#writeNodeRules(
+        node,
+        nodeRules({ ...node, gateway: this.gateway, ports, services: routes }),
+      );
+  }
+
+  /** Writes the rules of a node's own network, where they have changed: there are many nodes. */
+  async #writeNodeRules({ name, namespace, rules: before }: ClusterNode, rules: Rules): Promise<void> {
+    const text = JSON.stringify(rules);
+    // The folder of a node whose agent was killed may be gone.
+    if (namespace === undefined || text === before || !isMountPoint(namespace)) return;
+    for (const [table, input] of rules) await restore(table, input, namespace);
+    await ensureJumps(nodeJumps, namespace);
+    this.#addresses.setNodeRules(name, text);
   }
 }
 
-/** Configures a name space from its input. Without it the machine would redirect pods past its rules. */
-const connectScript =
-  '"$0" -batch - && for file in /proc/sys/net/ipv4/conf/*/accept_redirects; do echo 0 >"$file" || exit 1; done';
-
-/** Name of the machine's end of a veth pair. */
-export function linkName(sandbox: string): string {
-  return `dv${createHash("sha256").update(sandbox).digest("hex").slice(0, 12)}`;
+/** Throws an error that names what the machine lacks. */
+function openAddresses(directory: string): Addresses {
+  for (const name of ["ip", "unshare", "nsenter", "mount", "umount"]) tool(name);
+  if (process.getuid?.() !== 0)
+    throw new ToolError("networks of pods need root: the agent runs as another user", undefined);
+  return new Addresses(join(directory, "network.db"));
 }
 
-function bridgeName(octet: number): string {
-  return `dray-${octet}`;
+/** Reports whether this machine can route for networks of nodes: without it, they would reach nothing. */
+export function ownNetworksWork(): boolean {
+  return find("iptables-restore") !== undefined;
 }
 
-/** A path that is too long for an alias is hashed: such a bridge is never taken for an orphan. */
-function aliasOf(directory: string): string {
-  return directory.length <= maxAlias && /^[\x21-\x7e]+$/.test(directory)
-    ? directory
-    : `sha256:${createHash("sha256").update(directory).digest("hex")}`;
-}
-
-async function bridges(): Promise<readonly { readonly octet: number; readonly alias: string | undefined }[]> {
-  const links = JSON.parse((await runTool("ip", ["-json", "link", "show", "type", "bridge"])) || "[]") as {
-    ifname?: string;
-    ifalias?: string;
-  }[];
-  return links.flatMap(({ ifname, ifalias }) => {
-    const octet = /^dray-(\d+)$/.exec(ifname ?? "")?.[1];
-    return octet === undefined ? [] : [{ octet: Number(octet), alias: ifalias }];
-  });
-}
-
-/** Lock of all clusters on this machine; removed by a reboot, as bridges are. */
-const machineLock = "/run/dray/networks.db";
-
-/**
- * Runs `work` while no agent of any cluster on this machine does: a bridge that two agents remove may belong
- * to a third one by then.
- */
-async function alone<T>(work: () => Promise<T>): Promise<T> {
-  const database = new SharedDatabase(machineLock, "");
-  try {
-    return await database.exclusively("networks", work);
-  } finally {
-    database.close();
-  }
-}
-
-/** Removes bridges of clusters whose folder is gone. */
-async function removeForsaken(): Promise<void> {
-  for (const { octet, alias } of await bridges())
-    if (alias?.startsWith("/") && !existsSync(alias)) await removeBridge(bridgeName(octet));
-}
-
-async function removeBridge(bridge: string): Promise<void> {
-  if (find("iptables-restore") !== undefined) await removeChains(bridge);
-  await removeLink(bridge);
-}
-
-async function removeLink(name: string): Promise<void> {
-  await runTool("ip", ["link", "delete", name]).catch((error: Error) => {
-    if (!/Cannot find device/.test(error.message)) throw error;
-  });
-}
-
-function sysctl(name: string): void {
-  try {
-    writeFileSync(`/proc/sys/${name}`, "1\n");
-  } catch (error) {
-    throw new ToolError(
-      `cannot set the system parameter ${name.replaceAll("/", ".")} to 1: ${(error as Error).message}`,
-      undefined,
-    );
-  }
-}
-
-/** Returns true if a route is in 10.OCTET.0.0/16; the default route does not count. */
-function overlaps(route: string, octet: number): boolean {
-  const [address = "", length = "32"] = route.split("/");
-  if (!isIPv4(address)) return false;
-  const number = (text: string): number => text.split(".").reduce((sum, part) => sum * 256 + Number(part), 0);
-  const bits = Math.min(Number(length), 16);
-  const size = 2 ** (32 - bits);
-  return Math.floor(number(address) / size) === Math.floor(number(`10.${octet}.0.0`) / size);
-}
+/** Identifies the link of a node among those of sandboxes. */
+const nodeKey = (node: string): string => `node ${node}`;

@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ServiceRoute } from "../../../services/routes.ts";
 import { staleFlows } from "./flows.ts";
+import { nodeRules } from "./node-rules.ts";
 import { clusterRules, jumpsOf, type RulesInput, removalRules } from "./rules.ts";
 
 const port = {
+  nodeAddress: undefined,
   protocol: "udp",
   address: "",
   port: 53,
@@ -18,8 +20,8 @@ const empty: RulesInput = {
   ports: [],
   services: [],
   nodes: [
-    { name: "a", range: "10.9.2.0/23" },
-    { name: "b", range: "10.9.4.0/23" },
+    { name: "a", range: "10.9.2.0/23", address: undefined },
+    { name: "b", range: "10.9.4.0/23", address: undefined },
   ],
   dns: undefined,
 };
@@ -58,7 +60,7 @@ const half = "-m statistic --mode random --probability 0.5000000000";
 
 test("ports of the machine lead to a pod, and DNS to the port at which the server listens", () => {
   assert.deepEqual(rulesOf("ports", { ports: [port] }), [
-    "-p udp --dport 53 -j DNAT --to-destination 10.9.2.1:5353",
+    "-p udp -m addrtype --dst-type LOCAL --dport 53 -j DNAT --to-destination 10.9.2.1:5353",
   ]);
   assert.ok(
     rulesOf("out", { ports: [port] }).includes(
@@ -125,6 +127,58 @@ test("node ports and external addresses lead to all endpoints, with externalTraf
     `-m addrtype --src-type LOCAL ${local} ${second}`,
   ]);
   assert.deepEqual(of("refuse", values), [`${local} -j DROP`]);
+});
+
+test("ports and node ports of nodes with networks of their own lead at their addresses too", () => {
+  const nodes = [
+    { name: "a", range: "10.9.2.0/23", address: "10.9.1.1" },
+    { name: "b", range: "10.9.4.0/23", address: "10.9.1.2" },
+  ];
+  const own = { ...port, nodeAddress: "10.9.1.1" };
+  const to = "--dport 53 -j DNAT --to-destination 10.9.2.1:5353";
+  assert.deepEqual(rulesOf("ports", { nodes, ports: [own] }), [
+    `-p udp -d 10.9.1.1 ${to}`,
+    `-p udp -m addrtype --dst-type LOCAL ${to}`,
+  ]);
+  assert.deepEqual(rulesOf("ports", { nodes, ports: [{ ...own, address: "10.9.1.1" }] }), [
+    `-p udp -d 10.9.1.1 ${to}`,
+  ]);
+  const one = web.endpoints.slice(0, 1);
+  const nodePort = "-p tcp --dport 30080";
+  const external = (values: Partial<ServiceRoute>): string[] =>
+    rulesOf("external", { nodes, services: [{ ...web, nodePort: 30080, endpoints: one, ...values }] });
+  assert.deepEqual(external({}).slice(1), [`-d 10.9.1.0/24 ${nodePort} ${first}`]);
+  // A client from outside stays on the node that it has asked, a pod does not.
+  assert.deepEqual(external({ externalLocal: true }).slice(3), [
+    `-s 10.9.0.0/23 -d 10.9.1.1/32 ${nodePort} ${first}`,
+    `-s 10.9.0.0/16 -d 10.9.1.1/32 ${nodePort} ${first}`,
+    `-d 10.9.1.1/32 ${nodePort} ${first}`,
+    `-s 10.9.0.0/23 -d 10.9.1.2/32 ${nodePort} -j RETURN`,
+    `-s 10.9.0.0/16 -d 10.9.1.2/32 ${nodePort} ${first}`,
+  ]);
+  const local = { ...web, internalLocal: true, endpoints: one };
+  assert.deepEqual(rulesOf("services", { nodes, services: [local] }).slice(0, 2), [
+    `-s 10.9.2.0/23 ${target} ${first}`,
+    `-s 10.9.1.1/32 ${target} ${first}`,
+  ]);
+});
+
+test("a node leads its own processes to its ports, and to node ports by the machine", () => {
+  const address = "10.9.1.1";
+  const ports = [
+    { ...port, nodeAddress: address },
+    { ...port, nodeAddress: "10.9.1.2", port: 54 },
+  ];
+  const input = { address, gateway: "10.9.0.1", ports, services: [web, { ...web, nodePort: 30080 }] };
+  const [nat = ["", ""], filter = ["", ""]] = nodeRules(input);
+  assert.deepEqual(
+    nat[1].split("\n").filter((line) => line.startsWith("-A dray-ports")),
+    [
+      "-A dray-ports -p udp --dport 53 -j DNAT --to-destination 10.9.2.1:5353",
+      "-A dray-ports -p tcp --dport 30080 -j DNAT --to-destination 10.9.0.1",
+    ],
+  );
+  assert.match(filter[1], /-d 127\.0\.0\.0\/8 .* -j DROP/);
 });
 
 test("flows of UDP end with their endpoint, and those that began before there was one", () => {

@@ -1,4 +1,5 @@
 import type { PortRule } from "./addresses.ts";
+import { nodesRange, octetOf } from "./addressing.ts";
 import { type ServiceRulesInput, serviceRules } from "./service-rules.ts";
 
 /**
@@ -21,7 +22,7 @@ export interface Jump {
 
 /** Input of the rules of a cluster. */
 export interface RulesInput extends ServiceRulesInput {
-  /** Ports of the machine that are mapped to pods. */
+  /** Ports of nodes that are mapped to pods. */
   readonly ports: readonly PortRule[];
 }
 
@@ -32,22 +33,18 @@ const chains = {
 } as const;
 
 /**
- * The rules of a cluster: `-ports` leads ports of the machine to pods, `-services` and `-external` lead
- * addresses and node ports of Services to endpoints, `-out` gives packets that leave the cluster or return to
- * their sender the machine's address, `-pass` lets pods through where others (Docker) let nothing pass,
- * `-guard` keeps pods from what listens on the machine's loopback address, `-refuse` answers for Services
- * without endpoints.
+ * The rules of a cluster: `-ports` leads ports of nodes and the machine to pods, `-services` and `-external`
+ * lead addresses and node ports of Services to endpoints, `-out` gives packets that leave the cluster or
+ * return to their sender the machine's address, `-pass` lets pods through where others (Docker) let nothing
+ * pass, `-guard` keeps pods from what listens on the machine's loopback address, `-refuse` answers for
+ * Services without endpoints.
  *
  * Upstream: the portmap and bridge plugins of containernetworking/plugins; pkg/proxy/iptables/proxier.go.
  */
 export function clusterRules(input: RulesInput): Rules {
   const { bridge, network, ports } = input;
   const services = serviceRules(input);
-  const lead = ports.map(
-    ({ protocol, address, port, sandbox, targetAddress, targetPort }) =>
-      `-A ${bridge}-ports -p ${protocol}${address === "" ? "" : ` -d ${address}`} --dport ${port} ` +
-      `-m comment --comment ${sandbox} -j DNAT --to-destination ${targetAddress}:${targetPort}`,
-  );
+  const lead = ports.flatMap((rule) => portRules(bridge, rule));
   // A pod that calls its own port or Service must not see its own address, to which it would respond
   // directly.
   const own = [...new Set([...ports.map(({ targetAddress }) => targetAddress), ...services.endpoints])].map(
@@ -74,6 +71,24 @@ export function clusterRules(input: RulesInput): Rules {
   ];
 }
 
+/**
+ * Leads a port of a node to a pod: at the address of the node, and at those of the machine. Where several
+ * nodes have networks of their own, the machine's port leads to the pod of the first of them.
+ */
+function portRules(bridge: string, rule: PortRule): readonly string[] {
+  const { nodeAddress, protocol, address, port, sandbox, targetAddress, targetPort } = rule;
+  const lead = (match: string): string =>
+    `-A ${bridge}-ports -p ${protocol} ${match} --dport ${port} ` +
+    `-m comment --comment ${sandbox} -j DNAT --to-destination ${targetAddress}:${targetPort}`;
+  const atNode = nodeAddress !== undefined && (address === "" || address === nodeAddress);
+  return [
+    ...(atNode ? [lead(`-d ${nodeAddress}`)] : []),
+    ...(address !== "" && address === nodeAddress
+      ? []
+      : [lead(address === "" ? "-m addrtype --dst-type LOCAL" : `-d ${address}`)]),
+  ];
+}
+
 function text(table: keyof typeof chains, bridge: string, rules: readonly string[]): Rules[number] {
   const names = chains[table].map((name) => `:${bridge}-${name} - [0:0]`);
   return [table, [`*${table}`, ...names, ...rules, "COMMIT\n"].join("\n")];
@@ -93,6 +108,8 @@ export function jumpsOf(bridge: string): readonly Jump[] {
     jump("nat", "OUTPUT", "external"),
     jump("nat", "PREROUTING", "ports", local),
     jump("nat", "OUTPUT", "ports", local),
+    jump("nat", "PREROUTING", "ports", ["-d", nodesRange(octetOf(bridge))]),
+    jump("nat", "OUTPUT", "ports", ["-d", nodesRange(octetOf(bridge))]),
     // Another cluster on this machine may have the same addresses of Services.
     jump("nat", "PREROUTING", "services", ["-i", bridge]),
     { ...jump("nat", "OUTPUT", "services"), last: true },

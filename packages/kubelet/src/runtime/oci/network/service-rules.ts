@@ -1,5 +1,15 @@
 import { createHash } from "node:crypto";
 import { type RouteEndpoint, type ServiceRoute, usableEndpoints } from "../../../services/routes.ts";
+import { hostsRange, nodesRange, octetOf } from "./addressing.ts";
+
+/** A node of the cluster on this machine. */
+export interface RuleNode {
+  readonly name: string;
+  /** Addresses of its pods. */
+  readonly range: string;
+  /** Its address in a network of its own; undefined if it has the machine's. */
+  readonly address: string | undefined;
+}
 
 /** Input of the rules of the Services of a cluster. */
 export interface ServiceRulesInput {
@@ -8,8 +18,7 @@ export interface ServiceRulesInput {
   /** Addresses of all pods of the cluster: `10.200.0.0/16`. */
   readonly network: string;
   readonly services: readonly ServiceRoute[];
-  /** The nodes of the cluster on this machine, and the addresses of their pods. */
-  readonly nodes: readonly { readonly name: string; readonly range: string }[];
+  readonly nodes: readonly RuleNode[];
   /** Address of the cluster's DNS server; pods send queries to port 53 of it. */
   readonly dns: { readonly address: string; readonly port: number } | undefined;
 }
@@ -54,8 +63,10 @@ export function serviceRules({ bridge, network, services, nodes, dns }: ServiceR
     const target = match(route.clusterIP, route);
     if (!route.internalLocal) return lead(route, "services", target);
     return [
-      ...nodes.flatMap(({ name, range }) =>
-        lead(route, "services", `-s ${range} ${target}`, new Set([name])),
+      ...nodes.flatMap(({ name, range, address }) =>
+        [range, ...(address === undefined ? [] : [`${address}/32`])].flatMap((source) =>
+          lead(route, "services", `-s ${source} ${target}`, new Set([name])),
+        ),
       ),
       // The machine itself counts as each of its nodes.
       ...lead(route, "services", `! -s ${network} ${target}`, machine),
@@ -70,10 +81,28 @@ export function serviceRules({ bridge, network, services, nodes, dns }: ServiceR
       ...lead(route, "external", target, machine),
     ];
   };
-  const nodePort = (route: ServiceRoute): string[] =>
-    route.nodePort === undefined
-      ? []
-      : external(route, `-m addrtype --dst-type LOCAL -p ${route.protocol} --dport ${route.nodePort}`);
+  /** A node port with `externalTrafficPolicy: Local` at the address of a node that has its own network. */
+  const localPort = (route: ServiceRoute, match: Match, { address, name }: RuleNode): string[] => {
+    const target = `-d ${address}/32 ${match}`;
+    // Other nodes and the machine are clients from outside, whose packets stay on the node; pods are not.
+    const outside = `-s ${hostsRange(octetOf(bridge))} ${target}`;
+    const near = new Set([name]);
+    const chosen = lead(route, "external", outside, near);
+    return [
+      ...(chosen.length > 0 ? chosen : [`-A ${bridge}-external ${outside} -j RETURN`]),
+      ...choose(route, "external", `-s ${network} ${target}`),
+      ...lead(route, "external", target, near),
+    ];
+  };
+  const nodePort = (route: ServiceRoute): string[] => {
+    if (route.nodePort === undefined) return [];
+    const match = `-p ${route.protocol} --dport ${route.nodePort}`;
+    const machine = external(route, `-m addrtype --dst-type LOCAL ${match}`);
+    const own = nodes.filter(({ address }) => address !== undefined);
+    if (own.length === 0) return machine;
+    if (route.externalLocal) return [...machine, ...own.flatMap((node) => localPort(route, match, node))];
+    return [...machine, ...lead(route, "external", `-d ${nodesRange(octetOf(bridge))} ${match}`)];
+  };
   const resolve = (["udp", "tcp"] as const).map(
     (protocol) =>
       `-A ${bridge}-services -d ${dns?.address}/32 -p ${protocol} --dport 53 ${comment("DNS")} -j DNAT --to-destination ${dns?.address}:${dns?.port}`,

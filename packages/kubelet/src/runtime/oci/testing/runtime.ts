@@ -34,7 +34,8 @@ export interface TestRuntimes {
   close(): Promise<void>;
 }
 
-export async function testRuntimes(): Promise<TestRuntimes> {
+/** `hostNetwork`: the network of pods that have the node's. */
+export async function testRuntimes(hostNetwork: "node" | "machine" = "machine"): Promise<TestRuntimes> {
   const busybox = find("busybox");
   if (busybox === undefined) throw new Error("busybox is not installed (package busybox-static of Debian)");
   const folder = mkdtempSync(join(tmpdir(), "dray-oci-"));
@@ -56,6 +57,9 @@ export async function testRuntimes(): Promise<TestRuntimes> {
         networkDirectory: join(folder, "network"),
         nodeName: name,
         nodeAddress: "127.0.0.1",
+        hostNetwork,
+        networkNamespaces: join(folder, `netns-${name}`),
+        nodePath: (path) => path,
         images,
         cdi,
         hostPath,
