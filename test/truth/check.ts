@@ -172,6 +172,7 @@ function explainIn(cluster: SimulatedCluster): Promise<Explained> {
     isLive: true,
     events,
     podGroups: cluster.all<PodGroup>("PodGroup"),
+    servesPodGroups: true,
     quotas: [],
     missing: [],
     storage: [],

@@ -194,6 +194,23 @@ test("explains that a solution cannot be expressed as an allocation", () => {
   assert.ok(result.type === "error");
   const { outcome, message } = allocator.explain(zoned, asked);
   assert.deepEqual({ outcome, message }, { outcome: "error", message: result.message });
+  // A slice of a manifest may have several terms too; the API server refuses it.
+  const nodeSelector = { nodeSelectorTerms: [term("a"), term("b")] };
+  const whole = { ...slice("s", [{ name: "d" }]), spec: { ...spec, devices: [{ name: "d" }], nodeSelector } };
+  const ofSlice = allocatorWith(whole);
+  assert.deepEqual(ofSlice.allocate(zoned, asked), result);
+  assert.equal(ofSlice.explain(zoned, asked).outcome, "error");
+});
+
+test("counts of requests are exact beyond 2^53", () => {
+  const many = (count: bigint): ResourceClaim => claim("c", count as never);
+  const allocator = allocatorWith(slice("s", [{ name: "d" }]));
+  for (const count of [9223372036854775807n, 4611686018427387904n]) {
+    const message = `claim default/c, request r: adding ${count} devices exceeds the claim limit of 32, with 0 already accounted for`;
+    assert.deepEqual(allocator.allocate(node, [many(count)]), { type: "error", message });
+    const { claims } = allocator.explain(node, [many(count)]);
+    assert.equal(claims[0]!.requests[0]!.exactWanted, String(count));
+  }
 });
 
 test("an incomplete pool is the reason only for devices that the selectors choose", () => {

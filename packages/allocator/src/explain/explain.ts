@@ -151,7 +151,7 @@ function unsearchedClaims(claims: readonly ResourceClaim[], message: string): Ex
       return bodies.map(({ name, body }) => ({
         request: name,
         deviceClass: body.deviceClassName,
-        wanted: body.allocationMode === "All" ? 0 : Number(body.count ?? 1),
+        ...wantedOf(body.allocationMode === "All" ? 0 : (body.count ?? 1)),
         seen: 0,
         suitable: 0,
         chosen: [],
@@ -161,6 +161,11 @@ function unsearchedClaims(claims: readonly ResourceClaim[], message: string): Ex
       }));
     }),
   }));
+}
+
+function wantedOf(count: number | bigint | string): Pick<RequestExplanation, "wanted" | "exactWanted"> {
+  const wanted = Number(count);
+  return Number.isSafeInteger(wanted) ? { wanted } : { wanted, exactWanted: String(count) };
 }
 
 function allModeNote(body: { readonly allocationMode?: string }, message: string): { note?: string } {
@@ -196,7 +201,7 @@ function explainOption(
   return {
     request,
     deviceClass: alternative.deviceClass.metadata.name,
-    wanted: option.count,
+    ...(option.all === undefined ? wantedOf(option.alternative.countText) : { wanted: option.count }),
     seen: problem.devices.length + unusable,
     suitable: suitable.length,
     ...(allDevices && { suitableDevices: suitable }),

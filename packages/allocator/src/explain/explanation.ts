@@ -29,6 +29,8 @@ export interface RequestExplanation {
   readonly deviceClass: string;
   /** Number of requested devices; in mode All, of those that match the selectors. */
   readonly wanted: number;
+  /** The same in digits, where it is more than a number holds exactly. */
+  readonly exactWanted?: string;
   /** Number of devices that are offered to the node. */
   readonly seen: number;
   /** Number of devices that pass every check of this request alone. */

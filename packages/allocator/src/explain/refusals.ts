@@ -16,7 +16,7 @@ import { fails, firstUnmatched, type ShapeSelector } from "../rules/selectors.ts
 import { consumesCounters } from "../rules/shared-counters.ts";
 import { untolerated } from "../rules/taints.ts";
 import type { AllocatingState } from "../search/allocating-state.ts";
-import type { Option, Problem } from "../search/problem.ts";
+import { countText, type Option, type Problem } from "../search/problem.ts";
 import type { CapacityDetails, RefusalGroup, SelectorDetails } from "./explanation.ts";
 
 /** Why a device is refused: a group without its devices. */
@@ -48,7 +48,7 @@ export function limitRefusal(
   const rest = others.length === 0 ? "" : `, and the other requests ${minRest} at least`;
   return {
     check: "limit",
-    cause: `it would get ${option.count} devices${rest}: a claim has at most ${maxResults}`,
+    cause: `it would get ${countText(option)} devices${rest}: a claim has at most ${maxResults}`,
   };
 }
 

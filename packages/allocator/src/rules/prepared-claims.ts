@@ -33,6 +33,8 @@ export interface Alternative {
   readonly all: boolean;
   /** Number of requested devices; 0 in mode All. */
   readonly count: number;
+  /** The count in digits: an int64 may have more than a number holds. */
+  readonly countText: string;
   /** For error messages: `claim default/c0, request r0`. */
   readonly where: string;
 }
@@ -164,6 +166,7 @@ function prepareAlternative(
         : new Map(derived.map((attribute) => [attribute.name, attribute.expression] as const)),
     all,
     count: all ? 0 : Math.max(0, Number(request.count ?? 0)),
+    countText: String(request.count ?? 0),
     where,
   };
 }

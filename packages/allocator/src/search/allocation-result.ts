@@ -22,10 +22,12 @@ interface Pick {
 export function checkSolution(problem: Problem, solution: Solution): void {
   problem.claims.forEach((claim, i) => {
     const picks = solution[i]!.picks.map((pick) => ({ ...pick, record: problem.devices[pick.position]! }));
-    // The API server validates the node selectors of slices, but not those of devices.
-    if (picks.some(({ record }) => record.slice.spec.perDeviceNodeSelection === true)) {
-      selectorOf(claim, picks, problem);
-    }
+    // Before 1.38 the API server does not validate the node selectors of devices; a manifest may have any.
+    const mayFail = picks.some(({ record: { slice } }) => {
+      const { perDeviceNodeSelection, nodeSelector } = slice.spec;
+      return perDeviceNodeSelection === true || (nodeSelector?.nodeSelectorTerms?.length ?? 0) > 1;
+    });
+    if (mayFail) selectorOf(claim, picks, problem);
   });
 }
 

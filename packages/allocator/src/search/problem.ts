@@ -56,6 +56,11 @@ export interface ProblemOptions {
 const optionalNodeOperations = "DRAOptionalNodeOperations";
 const noDemand: CapacityDemand = { type: "consumes", parts: [] };
 
+/** The number of devices of an option, in digits. */
+export function countText({ all, count, alternative }: Option): string {
+  return all === undefined ? alternative.countText : String(count);
+}
+
 /** Claims on one node: the input of the search, and the checks that do not depend on its progress. */
 export class Problem {
   readonly features: Features;
@@ -95,8 +100,9 @@ export class Problem {
       });
       const minCount = options.reduce((min, option) => Math.min(min, option.count), Number.POSITIVE_INFINITY);
       if (minCount > maxResults - minTotal) {
+        const smallest = options.find(({ count }) => count === minCount);
         throw new AllocationError(
-          `claim ${prepared.name}, request ${name}: adding ${minCount} devices exceeds the claim limit of ${maxResults}, with ${minTotal} already accounted for`,
+          `claim ${prepared.name}, request ${name}: adding ${smallest === undefined ? minCount : countText(smallest)} devices exceeds the claim limit of ${maxResults}, with ${minTotal} already accounted for`,
         );
       }
       minTotal += minCount;

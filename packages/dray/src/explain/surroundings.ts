@@ -17,6 +17,8 @@ export interface Surroundings {
   /** The objects of storage; absent: they were not read. */
   readonly storage?: readonly KubeObject[];
   readonly podGroups: readonly PodGroup[];
+  /** False: the server was asked, and serves PodGroups in no version: no pod waits for one. */
+  readonly servesPodGroups: boolean;
   readonly quotas: readonly ResourceQuota[];
   readonly missing: readonly MissingRight[];
 }
@@ -25,6 +27,7 @@ export const noSurroundings: Surroundings = {
   isLive: false,
   events: [],
   podGroups: [],
+  servesPodGroups: true,
   quotas: [],
   missing: [],
 };
@@ -60,6 +63,7 @@ export async function readSurroundings(connection: Connection, wanted: Wanted): 
   const missing: MissingRight[] = [];
   const namespace = wanted.namespace ?? (wanted.name === undefined ? undefined : "default");
   const where = namespace === undefined ? {} : { namespace };
+  let servesPodGroups = true;
   async function read<T extends KubeObject>(kind: string, list: () => Promise<readonly T[]>): Promise<T[]> {
     try {
       return [...(await list())];
@@ -86,6 +90,7 @@ export async function readSurroundings(connection: Connection, wanted: Wanted): 
     ...(storage !== undefined && { storage }),
     quotas,
     podGroups,
+    servesPodGroups,
     missing,
   };
 
@@ -101,14 +106,16 @@ export async function readSurroundings(connection: Connection, wanted: Wanted): 
   }
 
   async function readGroups(): Promise<PodGroup[]> {
+    servesPodGroups = false;
     for (const version of groupVersions) {
       const row = kindOf("scheduling.k8s.io", version, "PodGroup");
       if (row === undefined) continue;
-      // The kind is the PodGroup of its version: the fields that are read are the same in all.
-      const found = await read(
-        "PodGroup",
-        async () => (await listAll(client.resource(row), where)).items as unknown as PodGroup[],
-      );
+      const found = await read("PodGroup", async () => {
+        const { items } = await listAll(client.resource(row), where);
+        servesPodGroups = true;
+        // The kind is the PodGroup of its version: the fields that are read are the same in all.
+        return items as unknown as PodGroup[];
+      });
       if (found.length > 0) return found;
     }
     return [];

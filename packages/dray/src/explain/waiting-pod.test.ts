@@ -99,6 +99,11 @@ test("shows a group that is too small, devices that are not ready and a nominate
   // Schedulers report no reason for a pod whose group holds it back.
   assert.deepEqual(kinds(small), ["pod-group"]);
   assert.match(small.waits[0]!.message, /group g: 1 of the 3 pods/);
+  const unserved = await explained("pod/waits", [...cluster, grouped, claim("wanted")], {
+    isLive: true,
+    servesPodGroups: false,
+  });
+  assert.ok(!kinds(unserved).includes("pod-group"), kinds(unserved).join());
   const preparing = heldClaim("wanted", ["a/gpu-0"], [], {
     result: { bindingConditions: ["attached"], bindingFailureConditions: ["broken"] },
   });

@@ -126,7 +126,8 @@ function groupWaits(pod: Pod, { world, surroundings }: Scene): Wait[] {
   const object = `PodGroup ${pod.metadata.namespace}/${name}`;
   const group = surroundings.podGroups.find(({ metadata }) => metadata.name === name);
   if (group === undefined) {
-    if (surroundings.missing.some(({ kind }) => kind === "PodGroup")) return [];
+    if (!surroundings.servesPodGroups || surroundings.missing.some(({ kind }) => kind === "PodGroup"))
+      return [];
     return [
       wait("pod-group", `there is no PodGroup "${name}": its pods wait until it is created`, { object }),
     ];

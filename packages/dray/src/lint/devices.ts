@@ -5,7 +5,7 @@ import { deviceEnvironment } from "@dray/cel";
 import { uidOf } from "../manifests/decode.ts";
 import { jsonText } from "../manifests/json-text.ts";
 import { type ClaimRefusal, mergeClaims, type RequestRefusal } from "../plan/explain.ts";
-import { requestLines } from "../plan/reason.ts";
+import { requestLines, wantedText } from "../plan/reason.ts";
 import { counted } from "../text/words.ts";
 import { type Finding, finding } from "./finding.ts";
 import { claimSpecOf, type PlacedRequest, requestsOf } from "./requests.ts";
@@ -262,7 +262,7 @@ function explainRequest(subject: Subject, { body, path }: PlacedRequest, refused
   const { wanted, seen, suitable, mostOnOneNode: most, deviceClass } = refused;
   if (suitable > 0) {
     if (wanted <= most) return [];
-    const message = `the request asks for ${counted(wanted, "device")}, and no node has more than ${most} that suit it`;
+    const message = `the request asks for ${wantedText(refused)}, and no node has more than ${most} that suit it`;
     return [finding("count-too-high", subject, `${path}.count`, { message })];
   }
   if (seen === 0) return [];

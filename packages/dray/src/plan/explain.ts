@@ -36,6 +36,8 @@ export interface RequestRefusal {
   readonly deviceClass: string;
   /** Number of requested devices; in mode All, the maximum over the nodes. */
   readonly wanted: number;
+  /** The same in digits, where it is more than a number holds exactly. */
+  readonly exactWanted?: string;
   /** Total number of devices of the nodes: one that two nodes can reach counts twice, here and below. */
   readonly seen: number;
   /** Total number of devices that pass every check of this request alone. */
@@ -121,6 +123,7 @@ function mergeRequests(requests: readonly RequestExplanation[]): RequestRefusal 
     request,
     deviceClass,
     wanted: most(({ wanted }) => wanted),
+    ...(requests[0]!.exactWanted !== undefined && { exactWanted: requests[0]!.exactWanted }),
     seen: sum(({ seen }) => seen),
     suitable: sum(({ suitable }) => suitable),
     mostOnOneNode: most(({ suitable }) => suitable),

@@ -51,8 +51,13 @@ export function reasonLines({ refusals }: PodExplanation, said: string): string[
 const byInterest = (a: DeviceRefusal, b: DeviceRefusal): number =>
   Number(a.check === "class-selector") - Number(b.check === "class-selector");
 
+/** Formats the number of requested devices. */
+export function wantedText({ wanted, exactWanted }: Pick<RequestRefusal, "wanted" | "exactWanted">): string {
+  return exactWanted === undefined ? counted(wanted, "device") : `${exactWanted} devices`;
+}
+
 export function requestLines(claim: string, request: RequestRefusal, nodes: number): string[] {
-  const { wanted, seen, suitable, mostOnOneNode: most } = request;
+  const { seen, suitable, mostOnOneNode: most } = request;
   const where = nodes === 1 ? "" : `, at most ${most} on one node`;
   const fit =
     suitable === 0
@@ -61,7 +66,7 @@ export function requestLines(claim: string, request: RequestRefusal, nodes: numb
   const found =
     seen === 0 ? "the nodes can reach no device" : `the nodes can reach ${counted(seen, "device")}, ${fit}`;
   return [
-    `${wide}claim ${claim}, request ${request.request}: wants ${counted(wanted, "device")} of class ${request.deviceClass}; ${found}`,
+    `${wide}claim ${claim}, request ${request.request}: wants ${wantedText(request)} of class ${request.deviceClass}; ${found}`,
     ...causeLines(request.refused).map((line) => `${wide}${wide}${line}`),
   ];
 }

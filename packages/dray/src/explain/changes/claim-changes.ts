@@ -156,7 +156,7 @@ export async function fewerDevices(
       const edits = claimEdits(trial, claim, (each) => withCount(each, request.request, count));
       const change: Candidate = {
         kind: "count",
-        text: `request ${request.request} of ${claimText(trial, claim)} for ${count} instead of ${wanted} devices`,
+        text: `request ${request.request} of ${claimText(trial, claim)} for ${count} instead of ${body?.count ?? 1} devices`,
         about: { claim: nameOf(claim), request: request.request, count },
         edits,
       };

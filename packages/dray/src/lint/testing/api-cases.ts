@@ -168,6 +168,17 @@ ${pod("hostNetwork: true").replace("name: p}", "name: p, namespace: tight}")}`,
       at: [9, "spec.nodeSelector[beta.kubernetes.io/os]"],
       says: /deprecated since v1.14/,
     },
+    {
+      text: `apiVersion: resource.k8s.io/v1
+kind: DeviceTaintRule
+metadata: {name: all}
+spec:
+  deviceSelector: {}
+  taint: {key: broken, effect: NoExecute}
+`,
+      at: [5, "spec.deviceSelector"],
+      says: /an empty selector matches every device from every driver in the cluster/,
+    },
   ],
   "duplicate-object": [
     {
