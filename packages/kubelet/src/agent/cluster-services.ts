@@ -78,6 +78,7 @@ export class ClusterServices {
     const { domain, resolvConf } = this.dns;
     this.#member = runtime.machineServices.join({
       ...{ client, node: nodeName, nodeAddress, firstAddress, domain, resolvConf, clock, random, newId, log },
+      writesResolvConf: runtime.writesResolvConf ?? false,
       namesChanged: () => this.writeNames(),
     });
     await this.#member.ready;

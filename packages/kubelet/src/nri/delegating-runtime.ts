@@ -48,6 +48,10 @@ export abstract class DelegatingRuntime {
     return this.inner.limits;
   }
 
+  get writesResolvConf(): boolean {
+    return this.inner.writesResolvConf ?? false;
+  }
+
   get machineServices(): MachineServices | undefined {
     return this.inner.machineServices;
   }

@@ -160,6 +160,8 @@ export interface RuntimeService {
   readonly limits: readonly string[];
   /** Undefined if another program makes the pods' network; known after `start`. */
   readonly network?: PodNetworkService | undefined;
+  /** Pods have a resolv.conf of their own on this machine; known after `start`. */
+  readonly writesResolvConf?: boolean;
   /** Leads Services to their endpoints where pods are processes of this machine, in its network. */
   readonly machineServices?: MachineServices | undefined;
   /** Absent if the node has the machine's network; known after `start`. */

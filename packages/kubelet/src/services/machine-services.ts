@@ -26,6 +26,8 @@ export interface ServiceMember {
   readonly nodeAddress: string;
   /** Address of the Service `kubernetes`: the first of the range of Services. */
   readonly firstAddress: string;
+  /** Pods have a resolv.conf of their own. */
+  readonly writesResolvConf: boolean;
   /** Domain of the cluster, such as `cluster.local`. */
   readonly domain: string;
   /** resolv.conf of the machine, whose servers resolve other names. */
@@ -143,8 +145,9 @@ class ClusterServices {
     this.#isSynced = resolve;
   }
 
-  /** Port 53 can be listened on. */
+  /** Port 53 can be listened on, and pods have a resolv.conf that names it. */
   get servesDns(): boolean {
+    if (!this.#first.writesResolvConf) return false;
     return this.#isPrivileged || this.#unprivilegedPortStart <= 53;
   }
 

@@ -91,6 +91,10 @@ export class HostRuntime implements RuntimeService {
     });
   }
 
+  get writesResolvConf(): boolean {
+    return this.#isolation.type === "mounts";
+  }
+
   get machineServices(): MachineServices | undefined {
     return this.#options.machineServices;
   }

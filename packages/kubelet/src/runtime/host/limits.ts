@@ -18,7 +18,7 @@ export function limitsOf({ agent, hasLoader, boundsMemory, isContained }: Machin
       : `containers see the files of the machine, and volumes ${hasLoader ? "at their paths only if their programs take a library (Go's do not)" : "are not at their paths"}`,
     "they see its processes and its network",
   ];
-  if (!mounts) limits.push("they find Services by variables, not by name");
+  if (!mounts && !hasLoader) limits.push("they find Services by variables, not by name");
   if (!boundsMemory) limits.push("limits of cpu and memory bind nobody");
   if (root && (!mounts || setpriv === undefined)) limits.push("they run as its root");
   if (!isContained) limits.push("a process that hides outlives its container");
