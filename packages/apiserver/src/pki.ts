@@ -10,4 +10,5 @@ export {
   createSigningKey,
   issueCertificate,
   type RequestOptions,
+  withKeyForm,
 } from "./certificates/pki.ts";

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { test } from "node:test";
 import { createAuthority, createSigningKey, issueCertificate } from "../index.ts";
+import { withKeyForm } from "./pki.ts";
 
 const now = Date.parse("2026-01-02T03:04:05Z");
 
@@ -68,4 +69,11 @@ test("an IPv4 address has four bytes in a certificate, in either notation", asyn
 
 test("the signing key is a P-256 key", async () => {
   assert.equal(createPrivateKey(await createSigningKey()).asymmetricKeyDetails?.namedCurve, "prime256v1");
+});
+
+test("keys are in the form of client-go, former ones are brought into it", async () => {
+  const made = await createAuthority("test-ca", Date.now());
+  assert.match(made.key, /^-----BEGIN EC PRIVATE KEY-----\n/);
+  const key = createPrivateKey(made.key).export({ type: "pkcs8", format: "pem" }) as string;
+  assert.deepEqual(withKeyForm({ ...made, key }), made);
 });

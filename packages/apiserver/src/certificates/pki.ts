@@ -136,9 +136,20 @@ function newKey(): KeyObject {
   return generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
 }
 
+/**
+ * `EC PRIVATE KEY` (SEC1), which clients that read no other form of elliptic keys expect in kubeconfigs.
+ * Upstream: client-go, util/keyutil/key.go, MakeEllipticPrivateKeyPEM
+ */
 function keyPem(key: KeyObject): string {
-  return key.export({ type: "pkcs8", format: "pem" }) as string;
+  const type = key.asymmetricKeyType === "ec" ? "sec1" : "pkcs8";
+  return key.export({ type, format: "pem" }) as string;
 }
+
+/** Returns a private key (PEM) in the form of new ones. */
+export const withKeyForm = ({ certificate, key }: Certificate): Certificate => ({
+  certificate,
+  key: keyPem(createPrivateKey(key)),
+});
 
 function publicKeyDer(key: KeyObject): Buffer {
   return createPublicKey(key).export({ type: "spki", format: "der" });

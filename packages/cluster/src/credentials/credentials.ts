@@ -7,13 +7,14 @@ import {
   createAuthority,
   createSigningKey,
   issueCertificate,
+  withKeyForm,
 } from "@dray/apiserver/pki";
 import { writeKubeconfig } from "@dray/client";
 import { type NewFile, writeFilesAtomicallySync } from "@dray/files";
 import type { Layout } from "../data-dir/layout.ts";
 import { plainAddress, type ServerAddresses, serverAddresses } from "../network/address.ts";
 import { contextName, writeOwnKubeconfig } from "./kubeconfigs.ts";
-import { minAuthorityValidity, minValidity, Renewals } from "./renewals.ts";
+import { minValidity, Renewals } from "./renewals.ts";
 
 /** Credentials of the components of a cluster; kept in `pki/` of the data directory. */
 export interface Credentials {
@@ -85,7 +86,7 @@ export async function ensureCredentials(
     let former: Certificate | undefined;
     if (existsSync(certificate) && existsSync(key)) {
       const known = { certificate: readFileSync(certificate, "utf8"), key: readFileSync(key, "utf8") };
-      if (isUsable(known, isGood)) return known;
+      if (isUsable(known, isGood)) return withKeyForm(known);
       if (isUsable(known, () => true)) former = known;
     }
     const issued = await make(former);
@@ -113,7 +114,7 @@ export async function ensureCredentials(
     pair(
       name,
       (former) => createAuthority(commonName, now, former?.key),
-      (certificate) => renewals.isInTime(name, certificate, minAuthorityValidity),
+      (certificate) => renewals.isAuthorityInTime(name, commonName, certificate),
     );
   const authority = await authorityPair("ca", "dray-ca");
   const issue = issuedBy(authority);

@@ -4,7 +4,7 @@ const dayMilliseconds = 24 * 60 * 60 * 1000;
 /** A certificate that ends sooner is issued anew: a cluster may run for long after its start. */
 export const minValidity = 30 * dayMilliseconds;
 /** The same of an authority, whose certificates are valid for a year. */
-export const minAuthorityValidity = minValidity + 365 * dayMilliseconds;
+const minAuthorityValidity = minValidity + 365 * dayMilliseconds;
 /**
  * Minimum age of the begin of a validity: a clock may be set back by a little while the cluster runs. New
  * certificates begin an hour ago.
@@ -35,6 +35,12 @@ export class Renewals {
     if (reason === undefined) return true;
     this.#names.set(reason, [...(this.#names.get(reason) ?? []), name]);
     return false;
+  }
+
+  /** The same of an authority. One that the user has put in place of ours is theirs to renew. */
+  isAuthorityInTime(name: string, commonName: string, certificate: X509Certificate): boolean {
+    if (certificate.subject !== `CN=${commonName}`) return true;
+    return this.isInTime(name, certificate, minAuthorityValidity);
   }
 
   /** Returns a sentence for each reason. `folder` has the certificates. */

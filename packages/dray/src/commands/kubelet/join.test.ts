@@ -76,7 +76,7 @@ test("a node joins with a bootstrap token, and gets certificates of the cluster 
           "kubernetes.io/kubelet-serving",
         ]);
         const pair = readFileSync(join(folder, "n1/var/lib/kubelet/pki/kubelet-server-current.pem"), "utf8");
-        assert.match(pair, /BEGIN CERTIFICATE[\s\S]*BEGIN PRIVATE KEY/);
+        assert.match(pair, /BEGIN CERTIFICATE[\s\S]*BEGIN EC PRIVATE KEY/);
         assert.equal(existsSync(join(folder, "n1/var/lib/kubelet/pki/kubelet-server.json.tmp")), false);
       } finally {
         client.close();

@@ -100,7 +100,7 @@ function readPair(rootDir: string): CertificatePair | undefined {
   const text = readFileSync(file, "utf8");
   const block = (type: string): string =>
     new RegExp(`-----BEGIN ${type}-----[^-]*-----END ${type}-----\n`).exec(text)?.[0] ?? "";
-  const pair = { cert: block("CERTIFICATE"), key: block("PRIVATE KEY") };
+  const pair = { cert: block("CERTIFICATE"), key: block("(?:EC )?PRIVATE KEY") };
   try {
     return new X509Certificate(pair.cert).checkPrivateKey(createPrivateKey(pair.key)) ? pair : undefined;
   } catch {
