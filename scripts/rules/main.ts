@@ -10,6 +10,7 @@ import { deadExports } from "./dead-exports.ts";
 import { dependencies, type Manifest } from "./dependencies.ts";
 import { language } from "./language.ts";
 import { lengths } from "./lengths.ts";
+import { parsedJson } from "./parsed-json.ts";
 import { podClaims } from "./pod-claims.ts";
 import { type Finding, readSources } from "./source.ts";
 import { texts } from "./texts.ts";
@@ -55,6 +56,7 @@ const rules: Readonly<Record<string, () => Finding[]>> = {
   "dead exports": () => deadExports(sources, entryPoints()),
   assertions: () => assertions(handWritten),
   casts: () => casts(handWritten),
+  "parsed JSON": () => parsedJson(handWritten),
   dependencies: () => dependencies(sources, named),
   lengths: () => lengths(handWritten),
   language: () => language(handWritten),

@@ -33,6 +33,7 @@ export class DeviceFiles<T extends { readonly pool: string; readonly device: str
       throw error;
     }
     try {
+      // Written by this program.
       return JSON.parse(text) as T;
     } catch (error) {
       throw new Error(`${path} cannot be read: ${(error as Error).message}; delete it to begin anew`);

@@ -58,9 +58,10 @@ async function pathsOf(
   const { status, text } = await fetchDocument(service, address, { path: "/openapi/v3" }, fetchOptions);
   if (status === 404) return undefined;
   if (status !== 200) throw new Error(`the server answered ${status} to /openapi/v3`);
-  const { paths = {} } = JSON.parse(text) as { paths?: RemoteOpenAPI["paths"] };
+  // Other servers may write null.
+  const { paths } = JSON.parse(text) as { paths?: RemoteOpenAPI["paths"] | null };
   const own = [`apis/${group}`, `apis/${group}/${version}`];
-  return Object.fromEntries(Object.entries(paths).filter(([path]) => own.includes(path)));
+  return Object.fromEntries(Object.entries(paths ?? {}).filter(([path]) => own.includes(path)));
 }
 
 /** Returns the version's part of OpenAPI v2; parsed again only if the document has changed. */
@@ -82,6 +83,7 @@ async function swaggerFrom(
   if (status !== 200) throw new Error(`the server answered ${status} to /openapi/v2`);
   const { group = "", version = "" } = service.spec;
   const { etag } = headers;
+  // Another server's: it is checked by its encoding below.
   const swagger = swaggerOf(JSON.parse(text) as Swagger, `/apis/${group}/${version}/`);
   // A document that cannot be encoded must not become part of the server's own.
   const { swaggerProtobuf } = await import("@dray/api/openapi");

@@ -5,6 +5,7 @@ export { thaw } from "@dray/api/codec";
 
 /** Parses a stored object. */
 export function parseStored(text: string): KubeObject {
+  // In the form in which this server writes objects, null included: readers of a kind say so by `Wire`.
   return decodeJSON(text) as KubeObject;
 }
 

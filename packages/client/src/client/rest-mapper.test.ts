@@ -196,3 +196,33 @@ test("a custom resource is found once it exists, and is read, written and watche
     assert.deepEqual(changed["spec"], { size: 1, colour: "red" });
     stop.abort();
   }));
+
+test("lists of discovery that are null are empty", async () => {
+  const documents: Readonly<Record<string, object>> = {
+    "/api": { kind: "APIVersions", versions: ["v1"] },
+    "/apis": {
+      kind: "APIGroupDiscoveryList",
+      items: [
+        { metadata: null, versions: null },
+        { metadata: { name: "e.com" }, versions: [{ version: "v1", resources: null }] },
+      ],
+    },
+    "/api/v1": {
+      resources: [{ name: "pods", kind: "Pod", namespaced: true, verbs: null, shortNames: null }],
+    },
+  };
+  const server = await testServer((request, response) =>
+    sendJSON(response, 200, documents[request.url] ?? {}),
+  );
+  const client = createClient({
+    transport: httpsTransport({ server: server.url, ca: server.ca }),
+    userAgent: "t",
+  });
+  const kinds = await createRestMapper(client).kinds();
+  assert.deepEqual(
+    kinds.map(({ kind, verbs, shortNames }) => [kind, verbs, shortNames]),
+    [["Pod", [], []]],
+  );
+  client.close();
+  await server.close();
+});

@@ -87,25 +87,35 @@ function matcher({ group, version, kind, resource }: KindQuery): (row: Discovere
     (name === undefined || row.resource === name || row.singular === name || row.shortNames.includes(name));
 }
 
-/** Aggregated discovery (KEP-3352): one document for all groups. */
+/** Aggregated discovery (KEP-3352): one document for all groups. Go writes null for empty lists. */
 interface AggregatedGroups {
   readonly kind: "APIGroupDiscoveryList";
-  readonly items?: readonly {
-    readonly metadata?: { readonly name?: string };
-    readonly versions?: readonly {
-      readonly version: string;
-      readonly freshness?: string;
-      readonly resources?: readonly {
-        readonly resource: string;
-        readonly responseKind?: { readonly group?: string; readonly version?: string; readonly kind: string };
-        readonly scope: "Namespaced" | "Cluster";
-        readonly singularResource?: string;
-        readonly shortNames?: readonly string[];
-        readonly categories?: readonly string[];
-        readonly verbs?: readonly string[];
-      }[];
-    }[];
-  }[];
+  readonly items?:
+    | readonly {
+        readonly metadata?: { readonly name?: string } | null;
+        readonly versions?:
+          | readonly {
+              readonly version: string;
+              readonly freshness?: string;
+              readonly resources?:
+                | readonly {
+                    readonly resource: string;
+                    readonly responseKind?: {
+                      readonly group?: string;
+                      readonly version?: string;
+                      readonly kind: string;
+                    } | null;
+                    readonly scope: "Namespaced" | "Cluster";
+                    readonly singularResource?: string;
+                    readonly shortNames?: readonly string[] | null;
+                    readonly categories?: readonly string[] | null;
+                    readonly verbs?: readonly string[] | null;
+                  }[]
+                | null;
+            }[]
+          | null;
+      }[]
+    | null;
 }
 
 /** The result of reading discovery. */
@@ -149,19 +159,19 @@ function isAggregated(document: unknown): document is AggregatedGroups {
   return (document as { readonly kind?: unknown }).kind === "APIGroupDiscoveryList";
 }
 
-function staleVersions({ items = [] }: AggregatedGroups): string[] {
-  return items.flatMap(({ metadata, versions = [] }) =>
-    versions
+function staleVersions({ items }: AggregatedGroups): string[] {
+  return (items ?? []).flatMap(({ metadata, versions }) =>
+    (versions ?? [])
       .filter(({ freshness }) => freshness === "Stale")
       .map(({ version }) => apiVersionOf({ group: metadata?.name ?? "", version })),
   );
 }
 
-function fromGroups({ items = [] }: AggregatedGroups): DiscoveredKind[] {
-  return items.flatMap(({ metadata, versions = [] }) =>
-    versions.flatMap(({ version, resources = [] }) =>
-      resources.flatMap(({ resource, responseKind, scope, singularResource, ...row }) =>
-        responseKind === undefined
+function fromGroups({ items }: AggregatedGroups): DiscoveredKind[] {
+  return (items ?? []).flatMap(({ metadata, versions }) =>
+    (versions ?? []).flatMap(({ version, resources }) =>
+      (resources ?? []).flatMap(({ resource, responseKind, scope, singularResource, ...row }) =>
+        responseKind == null
           ? []
           : [
               kindOf({ group: metadata?.name ?? "", version }, responseKind.kind, resource, {
@@ -177,19 +187,21 @@ function fromGroups({ items = [] }: AggregatedGroups): DiscoveredKind[] {
 
 /** Returns the versions of an APIVersions or an APIGroupList, the preferred one of each group first. */
 function versionsOf(document: unknown): GroupVersion[] {
-  const { versions = [], groups = [] } = document as {
-    readonly versions?: readonly string[];
-    readonly groups?: readonly {
-      readonly name: string;
-      readonly versions: readonly { readonly version: string }[];
-      readonly preferredVersion?: { readonly version: string };
-    }[];
+  const { versions, groups } = document as {
+    readonly versions?: readonly string[] | null;
+    readonly groups?:
+      | readonly {
+          readonly name: string;
+          readonly versions: readonly { readonly version: string }[] | null;
+          readonly preferredVersion?: { readonly version: string } | null;
+        }[]
+      | null;
   };
   return [
-    ...versions.map((version) => ({ group: "", version })),
-    ...groups.flatMap(({ name, versions, preferredVersion }) => {
+    ...(versions ?? []).map((version) => ({ group: "", version })),
+    ...(groups ?? []).flatMap(({ name, versions, preferredVersion }) => {
       const first = preferredVersion?.version;
-      const all = versions.map(({ version }) => version);
+      const all = (versions ?? []).map(({ version }) => version);
       return [
         ...all.filter((version) => version === first),
         ...all.filter((version) => version !== first),
@@ -201,7 +213,7 @@ function versionsOf(document: unknown): GroupVersion[] {
 /** Reads the APIResourceList of one version. Rejects only for a version of the core group. */
 async function fromVersion(client: Client, version: GroupVersion): Promise<Discovery> {
   const path = version.group === "" ? `/api/${version.version}` : `/apis/${apiVersionOf(version)}`;
-  let list: { readonly resources?: readonly ResourceRow[] };
+  let list: { readonly resources?: readonly ResourceRow[] | null };
   try {
     list = (await read(client, path)) as typeof list;
   } catch (error) {
@@ -215,9 +227,9 @@ async function fromVersion(client: Client, version: GroupVersion): Promise<Disco
 interface ResourceDetails {
   readonly namespaced: boolean;
   readonly singularName?: string;
-  readonly shortNames?: readonly string[];
-  readonly categories?: readonly string[];
-  readonly verbs?: readonly string[];
+  readonly shortNames?: readonly string[] | null;
+  readonly categories?: readonly string[] | null;
+  readonly verbs?: readonly string[] | null;
 }
 
 interface ResourceRow extends ResourceDetails {

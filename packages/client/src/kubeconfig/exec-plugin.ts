@@ -97,7 +97,8 @@ async function runPlugin(
   });
   let credential: ExecCredential;
   try {
-    credential = JSON.parse(output) as ExecCredential;
+    // A program in Go leaves out what it has not set; null counts as unset below.
+    credential = (JSON.parse(output) ?? {}) as ExecCredential;
   } catch (error) {
     throw new Error(`exec plugin ${plugin.command}: its output is not JSON`, { cause: error });
   }

@@ -110,6 +110,7 @@ function removeAbandoned(lock: string): void {
  */
 function isAbandoned(lock: string): boolean {
   try {
+    // Written by this program.
     const holder = JSON.parse(readFileSync(lock, "utf8")) as ProcessId;
     return typeof holder.pid === "number" && !isAlive(holder);
   } catch {

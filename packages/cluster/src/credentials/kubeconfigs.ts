@@ -249,6 +249,7 @@ function remember(layout: Layout, files: readonly string[]): void {
 /** The files that have got entries of the cluster. */
 export function rememberedFiles(layout: Layout): string[] {
   try {
+    // Written by this program.
     return JSON.parse(readFileSync(layout.kubeconfigsFile, "utf8")) as string[];
   } catch {
     return [];

@@ -21,6 +21,7 @@ export function readNodeStates(layout: Layout): readonly NodeState[] | undefined
   if (agents === undefined) return undefined;
   try {
     const text = readRegularFileSync(layout.nodesFile, { maxBytes }).toString("utf8");
+    // Written by this program.
     const { pid, nodes } = JSON.parse(text) as NodeStates;
     return pid === agents.pid ? nodes : undefined;
   } catch {

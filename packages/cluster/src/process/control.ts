@@ -56,6 +56,7 @@ async function answer(
   send: (message: ControlMessage) => void,
   signal: AbortSignal,
 ): Promise<void> {
+  // Written by this program.
   const request = JSON.parse(line) as ControlRequest;
   send({ done: await handle(request, (text) => send({ say: text }), signal) });
 }
@@ -78,6 +79,7 @@ export async function askControl(
       socket.once("error", reject);
       socket.once("connect", () => socket.write(`${JSON.stringify(request)}\n`));
       linesOf(socket).on("line", (line) => {
+        // Written by this program.
         const message = JSON.parse(line) as ControlMessage;
         if ("say" in message) say(message.say);
         else if ("done" in message) resolve(message.done);

@@ -175,6 +175,7 @@ export function readProcessFile<T extends ProcessRecord = ProcessRecord>(
   path: string,
 ): { readonly record: T; readonly alive: boolean; readonly lastSeen: Date } | undefined {
   try {
+    // Written by this program.
     const record = JSON.parse(readFileSync(path, "utf8")) as T | null;
     if (typeof record?.pid !== "number") return undefined;
     return { record, alive: isAlive(record), lastSeen: statSync(path).mtime };

@@ -73,6 +73,7 @@ async function read(store: Store): Promise<{ record?: StoreRecord; revision: num
   const entry = await store.get(key);
   if (entry === undefined) return { revision: 0 };
   try {
+    // Written by this program.
     const record = JSON.parse(entry.value) as Partial<StoreRecord> | null;
     const { format, kubernetesVersion } = record ?? {};
     if (typeof format === "number" && typeof kubernetesVersion === "string")

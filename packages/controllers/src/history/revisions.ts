@@ -80,6 +80,7 @@ export async function syncRevisions<O extends Revised>(
  */
 function revisionData({ spec }: Revised): NonNullable<ControllerRevision["data"]> {
   const patch = { spec: { template: { ...spec.template, $patch: "replace" } } };
+  // A copy of what stands above.
   return decodeJSON(canonicalJSON(patch)) as NonNullable<ControllerRevision["data"]>;
 }
 

@@ -1,6 +1,6 @@
-import { labelSelectorOf, parseDuration, Quantity, StatusError } from "@dray/api";
+import { labelSelectorOf, parseDuration, Quantity, StatusError, type Wire } from "@dray/api";
 import type { CrossVersionObjectReference } from "@dray/api/autoscaling/v2";
-import type { LabelSelector } from "@dray/api/meta/v1";
+import type { APIGroup, LabelSelector } from "@dray/api/meta/v1";
 import { PodMetrics } from "@dray/api/metrics/v1beta1";
 import { type Client, createRestMapper } from "@dray/client";
 import { groupOf } from "../shared/owners.ts";
@@ -70,7 +70,9 @@ export function metricsOf(client: Client): Metrics {
   ): Promise<readonly MetricValue[]> {
     let items: readonly MetricValue[];
     try {
-      ({ items = [] } = JSON.parse(await request()) as { items?: readonly MetricValue[] });
+      // Go writes null for a list without items.
+      const list = JSON.parse(await request()) as { items?: readonly MetricValue[] | null };
+      items = list.items ?? [];
     } catch (error) {
       throw new Error(`unable to fetch metrics from ${api} metrics API: ${textOf(error, what)}`);
     }
@@ -79,16 +81,15 @@ export function metricsOf(client: Client): Metrics {
   }
 
   async function customVersion(): Promise<string> {
-    let served: readonly { readonly version: string }[];
+    let served: Wire<APIGroup>["versions"];
     try {
-      ({ versions: served = [] } = JSON.parse(await client.text("GET", `/apis/${customGroup}`)) as {
-        versions?: typeof served;
-      });
+      const group = JSON.parse(await client.text("GET", `/apis/${customGroup}`)) as Wire<APIGroup>;
+      served = group.versions;
     } catch (error) {
       if (!StatusError.is(error, "NotFound")) throw error;
       throw new Error(`no custom metrics API (${customGroup}) registered`);
     }
-    const version = customVersions.find((name) => served.some((each) => each.version === name));
+    const version = customVersions.find((name) => served?.some((each) => each.version === name));
     if (version === undefined) throw new Error("no known available metric versions found");
     return version;
   }

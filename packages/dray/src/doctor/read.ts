@@ -1,5 +1,6 @@
-import { StatusError } from "@dray/api";
+import { StatusError, type Wire } from "@dray/api";
 import { Event } from "@dray/api/core/v1";
+import type { APIGroup } from "@dray/api/meta/v1";
 import { listAll } from "@dray/client";
 import type { Connection } from "../connection/connect.ts";
 import { liveVersion, type MissingRight } from "../manifests/live.ts";
@@ -74,10 +75,8 @@ async function failures({ client }: Connection): Promise<readonly Event[] | unde
 
 async function servedVersions({ client }: Connection): Promise<readonly string[]> {
   try {
-    const group = JSON.parse(await client.text("GET", "/apis/resource.k8s.io")) as {
-      readonly versions?: readonly { readonly version: string }[];
-    };
-    return (group.versions ?? []).map(({ version }) => version);
+    const group = JSON.parse(await client.text("GET", "/apis/resource.k8s.io")) as Wire<APIGroup>;
+    return (group.versions ?? []).flatMap(({ version }) => version ?? []);
   } catch (error) {
     if (StatusError.is(error, "NotFound")) return [];
     throw error;

@@ -6,6 +6,7 @@ import {
   minorOf,
   newestKubernetesVersion,
   StatusError,
+  type Wire,
 } from "@dray/api";
 import { kindOf } from "@dray/api/codec";
 import { withoutNulls } from "@dray/api/nulls";
@@ -146,10 +147,8 @@ export interface LiveVersion {
 }
 
 export async function liveVersion({ client }: Connection): Promise<LiveVersion> {
-  const { major = "1", minor = "" } = JSON.parse(await client.text("GET", "/version")) as {
-    readonly major?: string;
-    readonly minor?: string;
-  };
+  const info = JSON.parse(await client.text("GET", "/version")) as Wire<{ major: string; minor: string }>;
+  const [major, minor] = [info.major ?? "1", info.minor ?? ""];
   // Managed clusters report `33+`.
   const number = Number.parseInt(minor, 10);
   const server = `${major}.${number}`;

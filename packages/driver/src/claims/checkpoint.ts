@@ -57,6 +57,7 @@ export function checkpoints(directory: string): Checkpoints {
       throw error;
     }
     try {
+      // Written by this program.
       return decodeJSON(text) as Checkpoint;
     } catch (error) {
       throw new Error(`checkpoint ${file} cannot be read: ${(error as Error).message}`);

@@ -252,10 +252,13 @@ async function readObjects(path: string): Promise<MetadataObject[]> {
     throw error;
   }
   try {
-    return text
-      .split("\n")
-      .filter((line) => line.trim() !== "")
-      .map((line) => decodeJSON(line) as MetadataObject);
+    return (
+      text
+        .split("\n")
+        .filter((line) => line.trim() !== "")
+        // Written by this program.
+        .map((line) => decodeJSON(line) as MetadataObject)
+    );
   } catch {
     return [];
   }

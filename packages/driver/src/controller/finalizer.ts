@@ -194,6 +194,7 @@ interface Allocation {
 /** Undefined for a text that this file has not written. */
 function allocationOf(text: string): Allocation | undefined {
   try {
+    // Written by this program.
     const value = decodeJSON(text) as Allocation;
     return Array.isArray(value.devices) ? value : undefined;
   } catch {

@@ -1,4 +1,5 @@
-import { decodeJSON, StatusError } from "@dray/api";
+import { decodeJSON, StatusError, type Wire } from "@dray/api";
+import type { APIGroup } from "@dray/api/meta/v1";
 import { type Client, type Clock, sleep } from "@dray/client";
 
 export const group = "resource.k8s.io";
@@ -16,10 +17,8 @@ class NoResourceApiError extends Error {
 async function findVersion(client: Client): Promise<Version> {
   let found: string[];
   try {
-    const answer = decodeJSON(await client.text("GET", `/apis/${group}`)) as {
-      versions?: { version: string }[];
-    };
-    found = (answer.versions ?? []).map(({ version }) => version);
+    const answer = decodeJSON(await client.text("GET", `/apis/${group}`)) as Wire<APIGroup>;
+    found = (answer.versions ?? []).flatMap(({ version }) => version ?? []);
   } catch (error) {
     // Without permission to ask, a server that is new enough is assumed.
     if (StatusError.is(error, "Forbidden")) return "v1";

@@ -40,8 +40,10 @@ export function formatCheckpoint(claims: readonly ClaimInfoState[]): string {
 
 /** Parses `dra_manager_state`. Throws if it is damaged: as upstream, the agent refuses to start then. */
 export function parseCheckpoint(text: string): readonly ClaimInfoState[] {
+  // Both are checked below.
   const { Data, Checksum } = JSON.parse(text) as { Data: string; Checksum: number };
   if (typeof Data !== "string" || crc32(Data) !== Checksum) throw new Error("its checksum is wrong");
+  // This or Go's kubelet has written it, as the checksum shows: the list of claims may be null.
   const data = JSON.parse(Data) as {
     kind: string;
     apiVersion: string;

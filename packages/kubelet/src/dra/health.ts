@@ -271,6 +271,7 @@ function readHealth({ path, log }: HealthCacheOptions): Map<string, Map<string, 
 }
 
 function parseHealth(text: string): Map<string, Map<string, Entry>> {
+  // Written by this program.
   const file = JSON.parse(text) as HealthFile;
   return new Map(
     Object.entries(file).map(([driver, { Devices }]) => [

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { arch, availableParallelism, hostname, machine, release, totalmem } from "node:os";
-import { StatusError } from "@dray/api";
+import { StatusError, type Wire } from "@dray/api";
 import {
   type ContainerImage,
   Node,
@@ -99,8 +99,8 @@ export class Registration {
 
   async #start(): Promise<Node> {
     const { client } = this.#options;
-    const version = JSON.parse(await client.text("GET", "/version")) as { gitVersion: string };
-    this.#kubeletVersion = version.gitVersion;
+    const version = JSON.parse(await client.text("GET", "/version")) as Wire<{ gitVersion: string }>;
+    this.#kubeletVersion = version.gitVersion ?? "";
     const node = await this.#register();
     await this.#lease.start();
     this.#schedule();

@@ -34,6 +34,7 @@ export class NriRecords {
       const path = join(this.#folder, name);
       const text = await readFile(path, "utf8");
       try {
+        // Written by this program.
         const { pod, container, runtimeId, stopped } = JSON.parse(text) as Partial<Stored>;
         if (pod !== undefined) {
           const message = PodSandbox.decode(Buffer.from(pod, "base64"));

@@ -1,4 +1,4 @@
-import type { Features } from "@dray/api";
+import type { Features, Wire } from "@dray/api";
 import type { Client, Clock, Log } from "@dray/client";
 import type { Serving } from "../server/server.ts";
 import { SimulatedEndpoint } from "./endpoint.ts";
@@ -33,7 +33,8 @@ export interface SimulatedNodesOptions {
  */
 export async function runSimulatedNodes(options: SimulatedNodesOptions): Promise<void> {
   const { client, clock, log, features, address, serving, signal } = options;
-  const { gitVersion: version } = JSON.parse(await client.text("GET", "/version")) as { gitVersion: string };
+  const { gitVersion } = JSON.parse(await client.text("GET", "/version")) as Wire<{ gitVersion: string }>;
+  const version = gitVersion ?? "";
   const leases = new LeaseWheel({ client, clock, log });
   const nodes = new SimulatedNodeObjects({
     ...{ client, clock, log, nodes: options.nodes, leases },

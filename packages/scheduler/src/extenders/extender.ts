@@ -158,7 +158,7 @@ export class Extender {
   async #ask(verb: string, body: object): Promise<Answer> {
     const text = await this.#post(verb, encodeJSON(body));
     try {
-      return (JSON.parse(text) ?? {}) as Answer;
+      return (JSON.parse(text) ?? {}) as Answer; // Its fields are unknown.
     } catch (error) {
       throw new Error(`the answer of extender ${this.#configuration.urlPrefix} to ${verb} is not JSON`, {
         cause: error,

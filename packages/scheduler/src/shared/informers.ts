@@ -1,4 +1,4 @@
-import { type Features, type Kind, type KubeObject, StatusError } from "@dray/api";
+import { type Features, type Kind, type KubeObject, StatusError, type Wire } from "@dray/api";
 import { ReplicaSet, StatefulSet } from "@dray/api/apps/v1";
 import {
   Namespace,
@@ -9,6 +9,7 @@ import {
   ReplicationController,
   Service,
 } from "@dray/api/core/v1";
+import type { APIResourceList } from "@dray/api/meta/v1";
 import { createdPodClaims } from "@dray/api/pod";
 import { PodDisruptionBudget } from "@dray/api/policy/v1";
 import { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
@@ -101,10 +102,8 @@ async function newestServed<T extends KubeObject>(
 
 async function isServed({ text }: Client, { group, version, resource }: Kind<KubeObject>): Promise<boolean> {
   try {
-    const list = JSON.parse(await text("GET", `/apis/${group}/${version}`)) as {
-      readonly resources: readonly { readonly name: string }[];
-    };
-    return list.resources.some(({ name }) => name === resource);
+    const list = JSON.parse(await text("GET", `/apis/${group}/${version}`)) as Wire<APIResourceList>;
+    return (list.resources ?? []).some(({ name }) => name === resource);
   } catch (error) {
     if (!StatusError.is(error, "NotFound")) throw error;
     return false;

@@ -54,7 +54,7 @@ export function outcomeOf(bytes: Buffer, protocol: string): Outcome {
   if (!/^v[45]\./.test(protocol)) return failed(`error executing remote command: ${text}`);
   let status: RemoteStatus;
   try {
-    status = JSON.parse(text) as RemoteStatus;
+    status = JSON.parse(text) as RemoteStatus; // Each field is checked below; a runtime in Go may write null.
   } catch (error) {
     return failed(`error stream protocol error: ${(error as Error).message} in ${JSON.stringify(text)}`);
   }

@@ -61,10 +61,12 @@ async function get(client: Client, { positional, flags }: Arguments, namespace: 
   const query = selector === undefined ? "" : `?labelSelector=${encodeURIComponent(selector)}`;
   const url = pathOf(kind, everywhere ? undefined : namespace, name) + query;
   if (output === "yaml" || output === "json") {
+    // Printed as it is; the two fields that are read are checked.
     const object = withoutManagedFields(decodeJSON(await client.text("GET", url)) as Shown);
     print(output === "json" ? `${encodeJSON(object, 4)}\n` : await yamlText(object));
     return;
   }
+  // The type has null where the server writes it.
   const table = JSON.parse(await client.text("GET", url, { headers: { accept: tableForm } })) as Table;
   if ((table.rows ?? []).length === 0) {
     const where = kind.namespaced && !everywhere ? ` in ${namespace} namespace.` : "";

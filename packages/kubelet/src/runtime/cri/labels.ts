@@ -91,6 +91,7 @@ export function sandboxIdentity(labels: Texts, attempt: number): SandboxIdentity
 export function containerExtra(annotations: Texts): ContainerExtra {
   const text = annotations[containerAnnotation];
   const empty = { logPath: "", terminationLog: "", stdin: false, stdinOnce: false, tty: false };
+  // Written by this program.
   return text === undefined ? empty : { ...empty, ...(JSON.parse(text) as Partial<ContainerExtra>) };
 }
 

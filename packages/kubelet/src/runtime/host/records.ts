@@ -66,6 +66,7 @@ export function readRecord<T>(directory: string, name: string): T | undefined {
   const text = readIfThere(path);
   if (text === undefined || /^\0*$/.test(text)) return undefined;
   try {
+    // Written by this program.
     return JSON.parse(text) as T;
   } catch (error) {
     throw new Error(

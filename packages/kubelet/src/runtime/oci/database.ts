@@ -112,6 +112,7 @@ export function thisOwner(): string {
 
 /** Returns true if the process of a row runs. */
 export function ownerIsAlive(text: string): boolean {
+  // Written by this program.
   const owner = JSON.parse(text) as Owner;
   return owner.boot === bootId() && isAlive(owner);
 }

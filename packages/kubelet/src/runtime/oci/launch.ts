@@ -74,6 +74,7 @@ async function moveInterfaces(
   { sandboxes, node }: Started,
 ): Promise<void> {
   const path = join(directory, "config.json");
+  // Written by this program.
   const spec = JSON.parse(readFileSync(path, "utf8")) as OciSpec;
   const { netDevices, ...linux } = spec.linux;
   const wanted = Object.entries(netDevices ?? {});

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { release } from "node:os";
 import { join } from "node:path";
+import type { Wire } from "@dray/api";
 import { removeTree } from "../../base/mounts.ts";
 import { RuntimeError } from "../error.ts";
 import { toolEnvironment } from "../host/environment.ts";
@@ -41,14 +42,14 @@ export class Runc {
     const version = /version (\S+)/.exec(text)?.[1] ?? "unknown";
     // Versions before 1.1 do not list features; those of Linux distributions have seccomp.
     const features = await runTool("runc", ["features"]).catch(() => "{}");
-    const { linux, mountOptions = [] } = JSON.parse(features) as {
-      linux?: { seccomp?: { enabled?: boolean } };
-      mountOptions?: readonly string[];
-    };
+    const { linux, mountOptions } = JSON.parse(features) as Wire<{
+      linux: { seccomp: { enabled: boolean } };
+      mountOptions: readonly string[];
+    }>;
     return {
       version,
       seccomp: linux?.seccomp?.enabled ?? /libseccomp/.test(text),
-      recursiveReadOnly: mountOptions.includes("rro") && hasMountSetattr(),
+      recursiveReadOnly: mountOptions?.includes("rro") === true && hasMountSetattr(),
     };
   }
 

@@ -13,6 +13,7 @@ export async function seccompProfile({
   if (!seccomp.startsWith("localhost/")) return undefined;
   const path = seccomp.slice("localhost/".length);
   try {
+    // Handed on to runc, which reads it; only the checked field is read here.
     const profile = JSON.parse(
       (await readRegularFile(path, { maxBytes: maxProfileBytes })).toString("utf8"),
     ) as SeccompProfile;

@@ -74,6 +74,7 @@ async function keptRequest({ keep, names }: CertificateWish): Promise<Kept> {
   const wanted = JSON.stringify(names);
   if (existsSync(keep)) {
     try {
+      // Written by this program.
       const kept = JSON.parse(readFileSync(keep, "utf8")) as Kept;
       if (kept.names === wanted) return kept;
     } catch (error) {

@@ -151,6 +151,7 @@ export class Addresses {
   /** Last argument of `setServices` in this boot. */
   get services(): LedServices | undefined {
     const row = this.database.sql.prepare("SELECT routes FROM services WHERE boot = ?").get(bootId());
+    // Written by this program.
     return row === undefined ? undefined : (JSON.parse(String(row["routes"])) as LedServices);
   }
 

@@ -35,6 +35,7 @@ export async function ensureBridge(directory: string, earlier: number | undefine
 
 /** Claims the first network that is unused on this machine. */
 async function claim(alias: string, earlier: number | undefined): Promise<number> {
+  // Of ip(8), which writes no null.
   const routes = JSON.parse(await runTool("ip", ["-4", "-json", "route", "show", "table", "all"])) as {
     dst?: string;
   }[];
@@ -63,6 +64,7 @@ function aliasOf(directory: string): string {
 }
 
 async function bridges(): Promise<readonly { readonly octet: number; readonly alias: string | undefined }[]> {
+  // Of ip(8), which writes no null.
   const links = JSON.parse((await runTool("ip", ["-json", "link", "show", "type", "bridge"])) || "[]") as {
     ifname?: string;
     ifalias?: string;

@@ -41,6 +41,7 @@ export async function moveInterface(
     );
   if (await has(namespace, newName)) return;
   const from = nodeNamespace !== undefined && (await has(nodeNamespace, name)) ? nodeNamespace : undefined;
+  // Of ip(8), which writes no null.
   const [link] = JSON.parse(await within(from, ["-json", "address", "show", "dev", name])) as Link[];
   const addresses = (link?.addr_info ?? []).filter(({ scope }) => scope === "global");
   await within(from, ["link", "set", "dev", name, "down", "netns", namespace]);

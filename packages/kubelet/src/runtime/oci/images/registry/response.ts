@@ -29,8 +29,8 @@ export async function readAll(response: IncomingMessage, maxBytes: number, what:
 export function errorText(body: Buffer): string {
   try {
     const { errors, details } = JSON.parse(body.toString("utf8")) as {
-      errors?: readonly { code?: unknown; message?: unknown }[];
-      details?: unknown;
+      errors?: readonly { code?: unknown; message?: unknown }[] | null;
+      details?: unknown; // Registries in Go write null.
     };
     const texts = (errors ?? []).map(({ code, message }) => [code, message].filter(Boolean).join(": "));
     if (typeof details === "string") texts.push(details);
