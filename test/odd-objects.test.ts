@@ -4,32 +4,18 @@ import { test } from "node:test";
 import { featuresOf } from "@dray/api";
 import { Pod } from "@dray/api/core/v1";
 import { DeviceClass, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
-import { type Client, createClient, type Log, systemClock } from "@dray/client";
+import { type Client, createClient, systemClock } from "@dray/client";
 import { startControllers } from "@dray/controllers";
 import { runSimulatedNodes } from "@dray/kubelet/simulated";
 import { startScheduler } from "@dray/scheduler";
 import { type TestApiServer, withApiServer } from "@dray/testing/api-server";
 import { eventually } from "@dray/testing/eventually";
+import { faultLog } from "@dray/testing/log";
+import { oddTransport } from "@dray/testing/odd-transport";
 import { seedOr } from "@dray/testing/random";
-import { oddTransport } from "./odd-objects/transport.ts";
 
 const rounds = 4;
 const driver = "gpu.example.com";
-
-/** Keeps the exceptions that say that an object could not be read. */
-function faultLog(): { readonly log: Log; readonly faults: Map<string, string> } {
-  const faults = new Map<string, string>();
-  const look = (fields: object, message: string): void => {
-    const { err } = fields as { readonly err?: unknown };
-    const isFault = [TypeError, RangeError, ReferenceError, SyntaxError].some((type) => err instanceof type);
-    // Errors that a reconciler raises on purpose are about its own object; a handler sees all of them.
-    if (!isFault && !/^an informer's|could not be handled|no one awaits/.test(message)) return;
-    const { stack = "" } = err as Error;
-    const at = stack.split("\n").find((line) => line.includes("/src/")) ?? "";
-    faults.set(`${(err as Error).message}${at}`, `${message}: ${stack}`);
-  };
-  return { log: { debug: look, info: look, warn: look, error: look }, faults };
-}
 
 /** A pod with a device, on a node that nothing is wrong with. */
 async function createHealthy(admin: Client): Promise<void> {

@@ -3,13 +3,14 @@ import { join } from "node:path";
 import type { Draft } from "@dray/api";
 import { type Container, Pod, type PodSpec } from "@dray/api/core/v1";
 import {
+  type ApiServer,
   type Certificate,
   createAuthority,
   createServer,
   issueCertificate,
   type ServerOptions,
 } from "@dray/apiserver";
-import { type Client, createClient, type Log, silentLog, systemClock } from "@dray/client";
+import { type Client, createClient, type Log, silentLog, systemClock, type Transport } from "@dray/client";
 import { memoryStore } from "@dray/store";
 import {
   type HostRuntimeSettings,
@@ -50,8 +51,10 @@ const stderrLog: Log = {
 };
 const errors = (_: string, value: unknown): unknown => (value instanceof Error ? value.stack : value);
 
+/** `around` wraps the transports of all nodes. */
 export async function testCluster(
   settings: Pick<ServerOptions, "featureGates" | "serviceRanges" | "loopbackPods"> = {},
+  around: (transport: Transport) => Transport = (transport) => transport,
 ): Promise<TestCluster> {
   const log = process.env["DRAY_TEST_LOG"] ? stderrLog : silentLog;
   const store = memoryStore(systemClock);
@@ -70,17 +73,13 @@ export async function testCluster(
     { commonName: "admin", organizations: ["system:masters"], usages: ["client"] },
     Date.now(),
   );
-  const connect = (name: string, groups: string[]): Client =>
-    createClient({
-      transport: server.transport({ name, groups: [...groups, "system:authenticated"] }),
-      userAgent: `${name}/test`,
-    });
+  const connect = connector(server);
   const admin = connect("admin", ["system:masters"]);
   const kubelets = new Set<Kubelet>();
   // The runtime's watchers keep no process alive.
   const alive = setInterval(() => {}, 1000);
   const rootDir = (node: string): string => join(folder, node);
-  const nodeClient = (node: string): Client => connect(`system:node:${node}`, ["system:nodes"]);
+  const nodeClient = (node: string): Client => connect(`system:node:${node}`, ["system:nodes"], around);
   const nodeOptions: TestCluster["nodeOptions"] = async (name, settings = {}) => {
     const { images = [], isolation = "auto", cgroups = "auto", stateDir, ...options } = settings;
     const certificate = await issueCertificate(
@@ -190,4 +189,13 @@ export function podOn(
       ...(spec.initContainers === undefined ? {} : { initContainers: spec.initContainers.map(withDefaults) }),
     },
   };
+}
+
+/** Returns a function that makes clients of users; `wrap` wraps their transports. */
+function connector(server: ApiServer) {
+  return (name: string, groups: string[], wrap = (transport: Transport): Transport => transport): Client =>
+    createClient({
+      transport: wrap(server.transport({ name, groups: [...groups, "system:authenticated"] })),
+      userAgent: `${name}/test`,
+    });
 }

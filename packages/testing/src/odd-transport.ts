@@ -3,8 +3,8 @@ import { deepFreeze, type KubeObject } from "@dray/api";
 import { kindByResource } from "@dray/api/codec";
 import type { KindRow } from "@dray/api/schema";
 import type { Transport, WatchFrame } from "@dray/client";
-import { type OddOptions, oddObject } from "@dray/testing/odd-objects";
-import { Random } from "@dray/testing/random";
+import { type OddOptions, oddObject } from "./odd-objects.ts";
+import { Random } from "./random.ts";
 
 /** Names of the odd objects of each kind. */
 const oddNames = ["odd-0", "odd-1", "odd-2"];
@@ -18,7 +18,7 @@ const nodeSelector = {
   nodeSelectorTerms: [{ matchExpressions: [{ key: "odd", operator: "In", values: ["a"] }] }],
 };
 
-const options: OddOptions = {
+const commonOptions: OddOptions = {
   names: [...oddNames, oddNamespace, "n1"],
   fixed: {
     "resource/v1.ResourceSliceSpec.nodeSelector": nodeSelector,
@@ -34,16 +34,18 @@ interface Collection {
   readonly row: KindRow;
   /** The client wants metadata only. */
   readonly isPartial: boolean;
+  readonly options: OddOptions;
 }
 
 /** Kinds whose objects would change what the server's own objects may do. */
 const excluded: ReadonlySet<string> = new Set(["CustomResourceDefinition", "APIService", "Event"]);
 
-export function oddTransport(inner: Transport, seed: number): Transport {
+/** `fixed`: values of more fields, as `OddOptions.fixed`. */
+export function oddTransport(inner: Transport, seed: number, fixed: OddOptions["fixed"] = {}): Transport {
   return {
     async request(request) {
       const response = await inner.request(request);
-      const collection = collectionOf(request);
+      const collection = collectionOf(request, fixed);
       if (collection === undefined || response.status !== 200) return response;
       const random = new Random(seed + hash(request.url));
       if (response.type === "watch" && request.url.includes("sendInitialEvents=true"))
@@ -56,7 +58,10 @@ export function oddTransport(inner: Transport, seed: number): Transport {
   };
 }
 
-function collectionOf({ method, url, headers }: Parameters<Transport["request"]>[0]): Collection | undefined {
+function collectionOf(
+  { method, url, headers }: Parameters<Transport["request"]>[0],
+  fixed: OddOptions["fixed"],
+): Collection | undefined {
   if (method !== "GET") return undefined;
   const { pathname } = new URL(url, "http://x");
   const match = /^\/(?:api|apis\/([^/]+))\/([^/]+)\/([a-z]+)$/.exec(pathname);
@@ -64,7 +69,11 @@ function collectionOf({ method, url, headers }: Parameters<Transport["request"]>
   const [, group = "", version = "", resource = ""] = match;
   const row = kindByResource(group, version, resource);
   if (row === undefined || excluded.has(row.kind)) return undefined;
-  return { row, isPartial: String(headers["accept"]).includes("PartialObjectMetadata") };
+  return {
+    row,
+    isPartial: String(headers["accept"]).includes("PartialObjectMetadata"),
+    options: { ...commonOptions, fixed: { ...commonOptions.fixed, ...fixed } },
+  };
 }
 
 /** FNV-1a. */
@@ -75,7 +84,7 @@ function hash(text: string): number {
 }
 
 function odd(
-  { row, isPartial }: Collection,
+  { row, isPartial, options }: Collection,
   name: string,
   random: Random,
   resourceVersion: string,
