@@ -32,10 +32,16 @@ export async function build(names) {
       dependencies.map((name) => digests.get(name)),
     );
     digests.set(manifest.name, digest);
-    cpSync(join(repository, "LICENSE"), join(folder, "LICENSE"));
+    copyLicense(folder);
     if (manifest.bin !== undefined) await buildProgram(folder);
     if (entryPoints(each).length > 0) buildLibrary(each, digest);
   }
+}
+
+/** Writes only a change, so that a user who can only read the repository can pack what has been built. */
+function copyLicense(folder) {
+  const [license, copy] = [repository, folder].map((one) => join(one, "LICENSE"));
+  if (!existsSync(copy) || !readFileSync(copy).equals(readFileSync(license))) cpSync(license, copy);
 }
 
 /** A digest of all that a build follows from. */

@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { blocksOf } from "./docs/markdown.ts";
-import { type PageRun, runPage } from "./docs/run-page.ts";
+import { type PageRun, type RunScript, runPage } from "./docs/run-page.ts";
 import { tryServices, withoutOrdinaryUser } from "./first-hour/services.ts";
+import {
+  folderOfNobody,
+  withoutUserNamespaces,
+  withUserNamespacesOnly,
+} from "./first-hour/without-user-namespaces.ts";
 import { processesOf, repository, withoutKubectl } from "./harness.ts";
 
 /**
@@ -37,12 +42,22 @@ after(() => {
 
 /** Does what a page says in a clone, beside which it may make folders. */
 async function follow(page: string): Promise<PageRun> {
-  const clone = join(folder, page.replaceAll(/\W/g, "-"), "dray");
+  return followIn(join(folder, page.replaceAll(/\W/g, "-"), "dray"), page, env);
+}
+
+async function followIn(
+  clone: string,
+  page: string,
+  env: NodeJS.ProcessEnv,
+  run?: RunScript,
+): Promise<PageRun> {
   mkdirSync(clone, { recursive: true });
+  // A test may follow it as another user.
+  chmodSync(clone, 0o777);
   for (const name of ["bin", "examples", "package.json", "scripts"])
     symlinkSync(join(repository, name), join(clone, name));
   try {
-    return await runPage(join(repository, page), clone, env);
+    return await runPage(join(repository, page), clone, env, run);
   } finally {
     // A page that failed half-way has left its cluster.
     for (const name of ["dray", "my-test"])
@@ -70,6 +85,26 @@ describe("the first hour", () => {
       const { output } = await follow(page);
       if (page === "docs/first-driver.md") assert.match([...output.values()].join(), /^reading by lamp-1$/m);
     });
+
+  test("docs/first-driver.md for an ordinary user without user name spaces", {
+    skip: withoutKubectl || withUserNamespacesOnly,
+  }, async () => {
+    const home = folderOfNobody();
+    const own = { ...env, HOME: home, XDG_CACHE_HOME: home, XDG_DATA_HOME: join(home, "data") };
+    const clone = join(home, "dray");
+    try {
+      const { output } = await followIn(clone, "docs/first-driver.md", own, async (script, cwd, env) => {
+        const argv = ["bash", "-c", `exec 2>&1\n${script}`];
+        const { code, output } = await withoutUserNamespaces(argv, { cwd, env });
+        return { output, problem: code === 0 ? undefined : String(code) };
+      });
+      assert.match([...output.values()].join(), /volumes at their paths only if/);
+      assert.match([...output.values()].join(), /^reading by lamp-1$/m);
+    } finally {
+      assert.deepEqual(processesOf(home), [], "nothing runs any more");
+      rmSync(home, { recursive: true, force: true });
+    }
+  });
 
   test(
     "Services work for an ordinary user, by address and by name",

@@ -16,7 +16,12 @@ export interface PageRun {
  * stands behind `$ ` is a command, and the rest what it prints, which must be just that unless the page says
  * that it varies.
  */
-export async function runPage(path: string, folder: string, env: NodeJS.ProcessEnv): Promise<PageRun> {
+export async function runPage(
+  path: string,
+  folder: string,
+  env: NodeJS.ProcessEnv,
+  run: RunScript = bash,
+): Promise<PageRun> {
   const script = ["set -euo pipefail"];
   const left: string[] = [];
   const expected = new Map<number, string>();
@@ -36,7 +41,11 @@ export async function runPage(path: string, folder: string, env: NodeJS.ProcessE
       script.push(`mkdir -p "$(dirname '${file}')"`, `cp '${source}' '${file}'`);
     }
   }
-  const all = await bash(script.join("\n"), folder, env, path);
+  const { output: all, problem } = await run(script.join("\n"), folder, env);
+  if (problem !== undefined) {
+    const line = all.split("::block ").at(-1)?.split("\n")[0];
+    throw new Error(`${path}:${line}: a command failed (${problem}):\n${all.slice(-4000)}`);
+  }
   const output = new Map(
     all
       .split(/^::block /m)
@@ -54,6 +63,15 @@ export async function runPage(path: string, folder: string, env: NodeJS.ProcessE
   return { output, left };
 }
 
+/** Runs a script with bash, its standard error in its output. */
+export type RunScript = (script: string, cwd: string, env: NodeJS.ProcessEnv) => Promise<ScriptEnd>;
+
+export interface ScriptEnd {
+  readonly output: string;
+  /** Exit code or signal of a failure. */
+  readonly problem?: string | number | undefined;
+}
+
 /** Pages set their commands apart by blank lines. */
 const withoutBlankLines = (text: string): string => text.replaceAll(/^\s*\n/gm, "").trimEnd();
 
@@ -66,17 +84,13 @@ function transcript({ text }: Block): { readonly commands: string[]; readonly ou
   return { commands, output: `${output}\n` };
 }
 
-function bash(script: string, cwd: string, env: NodeJS.ProcessEnv, path: string): Promise<string> {
-  return new Promise((resolve, reject) => {
+const bash: RunScript = (script, cwd, env) =>
+  new Promise((resolve) => {
     const options = { cwd, env, maxBuffer: 2 ** 26, timeout: 280_000, killSignal: "SIGKILL" as const };
-    execFile("bash", ["-c", `exec 2>&1\n${script}`], options, (error, stdout) => {
-      if (error === null) return resolve(stdout);
-      const line = stdout.split("::block ").at(-1)?.split("\n")[0];
-      reject(
-        new Error(
-          `${path}:${line}: a command failed (${error.code ?? error.signal}):\n${stdout.slice(-4000)}`,
-        ),
-      );
+    execFile("bash", ["-c", `exec 2>&1\n${script}`], options, (error, output) => {
+      resolve({
+        output,
+        problem: error === null ? undefined : (error.code ?? error.signal ?? error.message),
+      });
     });
   });
-}
