@@ -19,6 +19,11 @@ export interface ServerOptions {
   /** `api/all`, `group/version`, `group/version/resource`: on or off. */
   readonly runtimeConfig?: Readonly<Record<string, boolean>>;
   readonly clock?: Clock;
+  /**
+   * Returns milliseconds of a clock that runs with the work of this process, whatever `clock` says: work that
+   * takes long pauses by it.
+   */
+  readonly elapsed?: () => number;
   readonly log?: Log;
   /** Returns a new UUID. */
   readonly newId?: () => string;

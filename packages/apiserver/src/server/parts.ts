@@ -47,6 +47,8 @@ export interface Foundation {
   readonly options: ServerOptions;
   readonly features: Features;
   readonly clock: Clock;
+  /** Returns milliseconds of work. */
+  readonly elapsed: () => number;
   readonly log: Log;
   /** Returns a new UUID. */
   readonly newId: () => string;
@@ -107,7 +109,7 @@ export function createParts(foundation: Foundation): ServerParts {
     log,
   });
   const metrics = new Metrics();
-  const largeWork = new LargeWork(() => clock.now());
+  const largeWork = new LargeWork(foundation.elapsed);
   const discovery = new Discovery(resources, aggregator.remote);
   const info = { clientAuthority: options.serving?.clientAuthority, requestHeader: options.requestHeader };
   return {

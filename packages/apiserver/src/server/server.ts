@@ -40,6 +40,7 @@ export async function createServer(options: ServerOptions): Promise<ApiServer> {
   const version = parseKubernetesVersion(options.kubernetesVersion ?? newestKubernetesVersion);
   const features = featuresOf(version, options.featureGates);
   const clock = options.clock ?? systemClock;
+  const elapsed = options.elapsed ?? (() => performance.now());
   const log = options.log ?? silentLog;
   const newId = options.newId ?? (() => globalThis.crypto.randomUUID());
   const random = options.random ?? Math.random;
@@ -58,7 +59,10 @@ export async function createServer(options: ServerOptions): Promise<ApiServer> {
   const { key = await createSigningKey(), verificationKeys } = options.serviceAccounts ?? {};
   const signer = new TokenSigner(key, verificationKeys);
   const tokens = new ServiceAccountTokens({ signer, issuer, storage, clock, newId });
-  const server = new Server({ options, features, clock, log, newId, random, storage, allocator, tokens });
+  const server = new Server({
+    ...{ options, features, clock, elapsed, log, newId, random },
+    ...{ storage, allocator, tokens },
+  });
   const {
     advertisedAddress: address,
     advertisedPort: port = defaultPort,

@@ -42,7 +42,7 @@ export async function simulatedCluster(): Promise<SimulatedCluster> {
     },
   };
   const store = memoryStore(clock);
-  const server = await createServer({ store, clock, newId: randomUUID });
+  const server = await createServer({ store, clock, elapsed: () => 0, newId: randomUUID });
   const connect = (name: string): Client => {
     const transport = server.transport({ name, groups: ["system:masters", "system:authenticated"] });
     return createClient({ transport, userAgent: name, clock });
