@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Draft } from "@dray/api";
+import { type Draft, StatusError } from "@dray/api";
 import { type Container, Pod, type PodSpec } from "@dray/api/core/v1";
 import {
   type ApiServer,
@@ -156,8 +156,15 @@ export async function podBecomes(
 ): Promise<Pod> {
   let last: Pod | undefined;
   for (const end = Date.now() + milliseconds; Date.now() < end; ) {
-    last = await client.resource(Pod).get(ref);
-    if (wanted(last)) return last;
+    last = await client
+      .resource(Pod)
+      .get(ref)
+      .catch((error: unknown) => {
+        // Between two pods of one name.
+        if (StatusError.is(error, "NotFound")) return undefined;
+        throw error;
+      });
+    if (last !== undefined && wanted(last)) return last;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   throw new Error(`pod ${ref.name} did not become as wanted: ${JSON.stringify(last?.status, null, 1)}`);
