@@ -344,3 +344,17 @@ describe("sets of fields", () => {
     );
   });
 });
+
+test("a strategic merge is refused that changes one element again and again, however many elements it changes once", () => {
+  const port = (index: number): object => ({ containerPort: index });
+  const patch = (containers: readonly object[]): object => ({ spec: { containers } });
+  const live = { spec: { containers: [{ name: "c", ports: [] }] } };
+  const once = patch([{ name: "c", ports: Array.from({ length: 20_000 }, (_, index) => port(index)) }]);
+  const merged = strategicMergePatch(live, once, podType) as { spec: typeof live.spec };
+  assert.equal(merged.spec.containers[0]?.ports.length, 20_000);
+  const again = patch(Array.from({ length: 2_000 }, (_, index) => ({ name: "c", ports: [port(index)] })));
+  assert.throws(
+    () => strategicMergePatch(live, again, podType),
+    (error) => StatusError.is(error, "RequestEntityTooLarge"),
+  );
+});

@@ -72,30 +72,67 @@ export function orderLeftBehind(
   change: readonly unknown[],
   mergeKey: string,
 ): readonly unknown[] {
-  const order = [...live];
-  let length = order.length;
   const textOf = (item: unknown): string => identityText(identity(item, mergeKey));
-  const texts = order.map((item) => textOf(item));
-  const placeOf = (item: unknown): number => {
-    const at = texts.indexOf(textOf(item));
-    return at < length ? at : -1;
-  };
-  for (const item of change) {
-    if (directiveOf(item) !== "delete") continue;
-    for (let at = placeOf(item); at >= 0; at = placeOf(item)) {
-      order.copyWithin(at, at + 1, length);
-      texts.copyWithin(at, at + 1, length);
-      length--;
+  const left = new ElementsLeft(live, live.map(textOf));
+  for (const item of change) if (directiveOf(item) === "delete") left.delete(textOf(item));
+  if (!change.some((item) => directiveOf(item) === "replace")) {
+    for (const item of change) {
+      if (left.gaps === 0) break;
+      if (directiveOf(item) === undefined) left.fill(item, textOf(item));
     }
   }
-  if (change.some((item) => directiveOf(item) === "replace")) return order;
-  for (const item of change) {
-    if (length === live.length) break;
-    if (directiveOf(item) !== undefined || placeOf(item) >= 0) continue;
-    order[length] = item;
-    texts[length++] = textOf(item);
+  return left.elements();
+}
+
+/**
+ * A list from which elements are deleted in place: each moves the rest forward, and leaves a copy of the last
+ * one behind it. Takes time for all deletions once.
+ */
+class ElementsLeft {
+  readonly #live: readonly unknown[];
+  readonly #indices = new Map<string, number[]>();
+  readonly #isDeleted: boolean[];
+  /** Copies behind the rest: the last element at each deletion. */
+  readonly #behind: unknown[] = [];
+  readonly #added: unknown[] = [];
+  #last: number;
+
+  constructor(live: readonly unknown[], texts: readonly string[]) {
+    this.#live = live;
+    this.#isDeleted = live.map(() => false);
+    this.#last = live.length - 1;
+    texts.forEach((text, index) => {
+      const indices = this.#indices.get(text);
+      if (indices === undefined) this.#indices.set(text, [index]);
+      else indices.push(index);
+    });
   }
-  return order;
+
+  /** The number of places that deletions have left. */
+  get gaps(): number {
+    return this.#behind.length - this.#added.length;
+  }
+
+  delete(text: string): void {
+    for (const index of this.#indices.get(text) ?? []) {
+      this.#behind.push(this.#live[this.#last]);
+      this.#isDeleted[index] = true;
+      while (this.#last >= 0 && this.#isDeleted[this.#last]) this.#last--;
+    }
+    this.#indices.delete(text);
+  }
+
+  /** Fills the first gap, unless the list has the element. */
+  fill(item: unknown, text: string): void {
+    if (this.#indices.has(text)) return;
+    this.#indices.set(text, []);
+    this.#added.push(item);
+  }
+
+  elements(): readonly unknown[] {
+    const rest = this.#live.filter((_, index) => !this.#isDeleted[index]);
+    return [...rest, ...this.#added, ...this.#behind.toReversed().slice(this.#added.length)];
+  }
 }
 
 /**
