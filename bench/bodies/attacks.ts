@@ -86,24 +86,48 @@ export const attacks: Readonly<Record<string, () => Case>> = {
       { spec: map(() => deep(20, {})) },
     ),
   "attack: apply of 30,000 variables": () => applied(pods, podWith({ env: variables(30_000) })),
-  "attack: apply of 30,000 variables on as many": () =>
+  "attack: apply of 10,000 variables on as many": () =>
     applied(
       pods,
-      podWith({ env: repeated(25_000, (index) => ({ name: `E${index}`, value: "w" })) }),
-      podWith({ env: variables(25_000) }),
+      podWith({ env: repeated(10_000, (index) => ({ name: `E${index}`, value: "w" })) }),
+      podWith({ env: variables(10_000) }),
     ),
-  "attack: strategic patch of variables on as many": () =>
+  "attack: strategic patch of 10,000 variables on as many": () =>
     change(
       pods,
-      podWith({ env: variables(25_000) }),
+      podWith({ env: variables(10_000) }),
       { method: "PATCH", type: strategic },
       {
         spec: {
           containers: [
             {
               name: "c",
-              env: variables(25_000).toReversed(),
-              "$setElementOrder/env": repeated(25_000, (index) => ({ name: `E${index}` })),
+              env: variables(10_000).toReversed(),
+              "$setElementOrder/env": repeated(10_000, (index) => ({ name: `E${index}` })),
+            },
+          ],
+        },
+      },
+    ),
+  "attack: strategic patch, one container again and again": () =>
+    change(
+      pods,
+      podWith({}),
+      { method: "PATCH", type: strategic },
+      { spec: { containers: items((index) => ({ name: "c", ports: [{ containerPort: index }] })) } },
+    ),
+  "attack: strategic patch, deletions in order": () =>
+    change(
+      pods,
+      podWith({ env: variables(10_000) }),
+      { method: "PATCH", type: strategic },
+      {
+        spec: {
+          containers: [
+            {
+              name: "c",
+              env: repeated(10_000, (index) => ({ name: `E${index}`, $patch: "delete" })),
+              "$setElementOrder/env": [],
             },
           ],
         },

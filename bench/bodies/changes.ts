@@ -7,6 +7,7 @@ import {
   deployment,
   deployments,
   full,
+  half,
   items,
   jsonPatch,
   map,
@@ -27,10 +28,10 @@ import {
 export const changeBodies: Readonly<Record<string, () => Case>> = {
   "PUT of keys": () =>
     change(maps, configMap({ data: wide(100) }), { method: "PUT" }, configMap({ data: map(() => text) })),
-  "PUT of 1 MiB of keys on as many": () =>
+  "PUT of 1 MiB of keys on half as many": () =>
     change(
       maps,
-      configMap({ data: map(() => text, full) }),
+      configMap({ data: map(() => text, half) }),
       { method: "PUT" },
       configMap({ data: map(() => "w", full) }),
     ),
@@ -56,10 +57,10 @@ export const changeBodies: Readonly<Record<string, () => Case>> = {
     change(maps, configMap({ data: wide(100) }), { method: "PATCH", type: merge }, { data: map(() => text) }),
   "merge patch, nulls": () =>
     change(maps, configMap({ data: wide(100) }), { method: "PATCH", type: merge }, { data: map(() => null) }),
-  "merge patch, one key of 1 MiB": () =>
+  "merge patch, one key of 500 kB": () =>
     change(
       maps,
-      configMap({ data: map(() => text, full) }),
+      configMap({ data: map(() => text, half) }),
       { method: "PATCH", type: merge },
       { data: { k1: "w" } },
     ),
@@ -119,9 +120,9 @@ export const changeBodies: Readonly<Record<string, () => Case>> = {
   "apply, keys": () => applied(maps, configMap({ data: map(() => text) })),
   "apply, 1 MiB of keys": () => applied(maps, configMap({ data: map(() => text, full) })),
   "apply, keys on as many": () =>
-    applied(maps, configMap({ data: map(() => "w", full) }), configMap({ data: map(() => text, full) })),
-  "apply, one key of 1 MiB": () =>
-    applied(maps, configMap({ data: { k1: "w" } }), configMap({ data: map(() => text, full) })),
+    applied(maps, configMap({ data: map(() => "w", half) }), configMap({ data: map(() => text, half) })),
+  "apply, one key of 500 kB": () =>
+    applied(maps, configMap({ data: { k1: "w" } }), configMap({ data: map(() => text, half) })),
   "apply, variables": () =>
     applied(`${namespace}/pods`, pod({ containers: [{ name: "c", image: "i", env: items(variable) }] })),
   "apply, YAML, keys": () =>

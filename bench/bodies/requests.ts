@@ -138,6 +138,8 @@ export const defined: readonly Sent[] = [send("POST", definitions, definition(sc
 
 /** A megabyte of data in a ConfigMap, which is as large as one may be. */
 export const full = 1_000_000;
+/** So much that its managedFields fit into the store beside it. */
+export const half = 500_000;
 export const wide = (count: number): Record<string, string> =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, text]));
 
