@@ -50,6 +50,20 @@ test("a text without anything to migrate stays as it is, byte by byte", () => {
   assert.equal(migrated(text).text, text);
 });
 
+test("a LimitRange of an extended resource gets a note for each of its bounds and defaults", () => {
+  const limits = [
+    { type: "Container", max: { "nvidia.com/gpu": "2", cpu: "4" }, default: { "nvidia.com/gpu": "1" } },
+    { type: "Container", min: { "example.com/unknown": "1" } },
+  ];
+  const range = { apiVersion: "v1", kind: "LimitRange", metadata: { name: "gpus" }, spec: { limits } };
+  const { text, notes } = migrated(stringify(range));
+  assert.equal(text, stringify(range));
+  assert.deepEqual(notes, [
+    "9: LimitRange gpus: spec.limits[0].max[nvidia.com/gpu]: stays, and limits nothing that claims take: a ResourceQuota counts devices of a class (gpu.nvidia.com.deviceclass.resource.k8s.io/devices)",
+    "12: LimitRange gpus: spec.limits[0].default[nvidia.com/gpu]: remove it: it adds nvidia.com/gpu to containers that have a claim for class gpu.nvidia.com now",
+  ]);
+});
+
 test("numbers, words and quotes stay as they were written beside what changes", () => {
   const odd =
     "a: 010\nb: 1.50\nc: 0x1F\nd: yes\ne: null\nf:\ng: 2001-01-01\nh: 12345678901234567890\ni: 'on'\n";

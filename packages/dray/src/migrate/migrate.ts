@@ -1,6 +1,7 @@
 import { Document, isMap, type YAMLMap, type YAMLSeq } from "yaml";
 import { classicObjects, isClassic, isNegotiation, migrateClassic } from "./classic.ts";
 import { ExtendedResources } from "./extended-resources.ts";
+import { noteLimitRange } from "./limit-ranges.ts";
 import { Manifest, type MigrationNote } from "./manifest.ts";
 import { fieldOf, itemsOf, mapOf, nodeOf, type Plain, setText, textOf } from "./nodes.ts";
 import { migratePods, type PodContext } from "./pods.ts";
@@ -74,6 +75,7 @@ export function migrate(inputs: readonly MigrationInput[], options: MigrationOpt
     else if (isStructured(manifest)) migrateStructured(manifest);
     migratePods(manifest, pods);
     migrateQuota(manifest, pods.resources);
+    noteLimitRange(manifest, pods.resources);
   }
   return { files: files.map((file) => file.migrated()), notes, errors };
 }
