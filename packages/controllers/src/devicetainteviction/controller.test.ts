@@ -108,7 +108,8 @@ test("a rule without effect reports what it would evict, and a change of its eff
     await slice(cluster, "s");
     await userOf(cluster, "p", "gpu-0");
     await userOf(cluster, "q", "gpu-1", [{ key: "broken", operator: "Exists", effect: "NoExecute" }]);
-    await rule(cluster, "r", { deviceSelector: {}, taint: { ...evicts, effect: "None" } });
+    const deviceSelector = { pool: "n" };
+    await rule(cluster, "r", { deviceSelector, taint: { ...evicts, effect: "None" } });
     await conditionIs(cluster, "r", [
       "False",
       "NoEffect",
