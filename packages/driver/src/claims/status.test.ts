@@ -41,7 +41,6 @@ test("writes conditions, data and network data of devices, and keeps entries of 
     driver: "other.example.com",
     pool: "p",
     device: "lamp-0",
-    conditions: null,
     data: { theirs: true },
   };
   await claims().update({ ...claim, status: { ...claim.status, devices: [foreign] } } as never, {
@@ -71,7 +70,7 @@ test("writes conditions, data and network data of devices, and keeps entries of 
       data: { watts: 40 },
       networkData,
     },
-    { driver, pool: "p", device: "lamp-1", conditions: null, data: { watts: 60 } },
+    { driver, pool: "p", device: "lamp-1", data: { watts: 60 } },
   ]);
 
   now += 60_000;
