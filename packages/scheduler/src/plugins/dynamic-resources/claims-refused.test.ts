@@ -53,7 +53,7 @@ test("each of several equal pods has the cause in its event", () =>
     }
   }));
 
-test("a new cause alone makes no new event", () =>
+test("the event of a later attempt has the cause of that attempt", () =>
   withDevices([1, 0], async (cluster) => {
     await cluster.scheduler();
     await cluster.claim("c", { exactly: { deviceClassName: "gpu", count: 3 } });
@@ -61,7 +61,8 @@ test("a new cause alone makes no new event", () =>
     const message = await cluster.refused("p");
     const causeEvents = async (): Promise<Event[]> =>
       (await cluster.list(Event)).filter(({ reason }) => reason === "FailedScheduling");
-    const cause = "Node n1: claim d/c, request gpu: wants 3 of class gpu, 1 of 1 devices suitable.";
+    const cause = (node: string, devices: number): string =>
+      `Node ${node}: claim d/c, request gpu: wants 3 of class gpu, ${devices} of ${devices} devices suitable.`;
     await cluster.until("the event", async () => (await causeEvents()).length === 1);
     // The pod is tried again, and another node lacks least now.
     await cluster.slice("n2", 2);
@@ -70,7 +71,7 @@ test("a new cause alone makes no new event", () =>
     await cluster.until("a second attempt", async () => (await times()) === 2);
     assert.deepEqual(
       (await causeEvents()).map((event) => event.message),
-      [`${message} ${cause}`],
+      [`${message} ${cause("n1", 1)}`, `${message} ${cause("n2", 2)}`],
     );
   }));
 
