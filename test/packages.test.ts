@@ -129,7 +129,8 @@ test("a tarball has maps whose sources are there, and no sources but those: no t
           assert.ok(files.includes(other), `${manifest.name} has no ${other}`);
     }
     const strange = files.filter((file) => !/\.(?:m?[jt]s|cjs|map|proto|yaml|md|txt)$|^LICENSE$/.test(file));
-    const known = ["package.json", "bin/node-packages.json", "schema/explain.json", "schema/top.json"];
+    const schemas = ["cost", "explain", "explain-list", "top"].map((name) => `schema/${name}.json`);
+    const known = ["package.json", "bin/node-packages.json", ...schemas];
     assert.deepEqual(
       strange.filter((file) => !known.includes(file)),
       [],
