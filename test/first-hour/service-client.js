@@ -29,6 +29,16 @@ const slices = JSON.parse(
 );
 
 const answer = (host, port) => read(get, `http://${host}:${port}/`).catch((error) => error.message);
+
+/** Names come to the node by a watch: a moment after the endpoints are ready. */
+async function answerOfName(host, port) {
+  for (let tries = 0; ; tries++) {
+    const text = await answer(host, port);
+    if (!/ENOTFOUND|EAI_AGAIN/.test(text) || tries === 50) return text;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
 const byName = {};
 for (const [host, port] of [
   ["web", WEB_SERVICE_PORT],
@@ -36,7 +46,7 @@ for (const [host, port] of [
   ["db-0.db", 5432],
   ["db-1.db.default.svc", 5432],
 ])
-  byName[host] = await answer(host, port);
+  byName[host] = await answerOfName(host, port);
 
 process.stdout.write(
   JSON.stringify({

@@ -121,7 +121,7 @@ test("sqlite: a file of version 0.1 is taken over with its history", async () =>
 
 test("sqlite: a long history is compacted while others write", async () => {
   const store = sqliteStore(newFile(), fakeClock());
-  for (let i = 0; i < 60; i++) {
+  for (let i = 0; i < 200; i++) {
     await store.txn(
       [],
       Array.from({ length: 100 }, (_, j) => put(`/${j}`, `${i}`)),
@@ -139,7 +139,7 @@ test("sqlite: a long history is compacted while others write", async () => {
   await compaction;
   assert.ok(meanwhile > 1, `only ${meanwhile} write came to its turn`);
   assert.equal(await store.count("/"), 101);
-  assert.equal((await store.get("/99"))?.value, "59");
+  assert.equal((await store.get("/99"))?.value, "199");
   await store.close();
 });
 
