@@ -121,6 +121,7 @@ export async function containerConfig(
     logPath: join(podLogDirectory(paths, pod), container.name, `${attempt}.log`),
     terminationLog,
     image: container.image ?? "",
+    ports: (container.ports ?? []).map(({ containerPort }) => containerPort),
     imageRef: image.ref,
     command: (container.command ?? []).map(expanded),
     args: (container.args ?? []).map(expanded),

@@ -11,19 +11,20 @@ const maxLogLines = 80;
 
 /**
  * Adds the termination message to an exited container: from its file, or, with `terminationMessagePolicy:
- * FallbackToLogsOnError` and a failure, from the end of its log.
+ * FallbackToLogsOnError` and a failure, from the end of its log; and behind it the runtime's hint.
  */
 export async function withExitMessage(
   container: Container,
   spec: StartableContainer | undefined,
   runtime: RuntimeService,
 ): Promise<Container> {
-  const { state, message, config, exitCode } = container;
+  const { state, message, config, exitCode, hint } = container;
   if (state !== "exited" || message !== undefined) return container;
   let word = config.terminationLog === "" ? "" : terminationMessage(config.terminationLog);
   if (word === "" && exitCode !== 0 && spec?.terminationMessagePolicy === "FallbackToLogsOnError")
     word = await endOfLog(runtime.readLog(config.logPath, undefined));
-  return word === "" ? container : { ...container, message: word };
+  const text = [word.trimEnd(), hint].filter(Boolean).join("\n");
+  return text === "" ? container : { ...container, message: hint === undefined ? word : text };
 }
 
 async function endOfLog(lines: AsyncIterable<LogLine>): Promise<string> {

@@ -172,7 +172,7 @@ class NriRuntime extends DelegatingRuntime implements RuntimeService {
     await this.#records.keepContainer({ runtimeId: made.id, container: after, stopped: false });
     await this.#apply(update);
     await this.#notify("PostCreateContainer", this.#nri.postCreateContainer(pod, after));
-    return { id: made.id, unsupported: [...made.unsupported, ...adjusted.unsupported] };
+    return { ...made, unsupported: [...made.unsupported, ...adjusted.unsupported] };
   }
 
   async startContainer(id: string): Promise<void> {

@@ -8,7 +8,7 @@ import { PodState, podKey } from "./pod-state.ts";
 import { isRestarting } from "./restarts.ts";
 import { admitPod } from "./steps/admit.ts";
 import { cleanUpPod, deletePod, removePod } from "./steps/clean-up.ts";
-import { reportCrashes, reportStatus } from "./steps/report.ts";
+import { reportCrashes, reportHints, reportStatus } from "./steps/report.ts";
 import { resizeRunning } from "./steps/resize.ts";
 import { resetContainers } from "./steps/restart-all.ts";
 import { refreshVolumes, setUpPod } from "./steps/set-up.ts";
@@ -94,6 +94,7 @@ export class PodWorker {
     if (pod === undefined) return removePod(state);
     state.pod = pod;
     const observed = await this.#advance(pod);
+    reportHints(state, pod, observed);
     // An earlier agent has reported the end of a pod of which nothing is left.
     if (!isPodTerminal(pod) || state.statuses.begun || observed.sandboxes.length > 0)
       await reportStatus(state, pod, observed);

@@ -141,6 +141,8 @@ export interface ContainerIdentity {
 
 export interface ContainerConfig extends ContainerIdentity {
   readonly image: string;
+  /** Ports on which its program says to listen. */
+  readonly ports?: readonly number[];
   /** Result of `pullImage` or `imageStatus`. */
   readonly imageRef: string;
   /** The pod's `command`; empty for the program of the image. */

@@ -73,6 +73,10 @@ export interface Container {
    */
   readonly reason: string | undefined;
   readonly message: string | undefined;
+  /**
+   * Lack of the machine that explains the failure of the program, for an event and the message of its end.
+   */
+  readonly hint?: string;
 }
 
 /**
@@ -83,6 +87,8 @@ export interface Made {
   readonly id: string;
   /** Such as `hooks of CDI devices`, `seccomp profile localhost/a.json`; empty if everything is supported. */
   readonly unsupported: readonly string[];
+  /** Sentences on what else will not work, each of which an event reports. */
+  readonly warnings?: readonly string[];
 }
 
 export interface ExecResult {

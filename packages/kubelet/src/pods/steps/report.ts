@@ -47,6 +47,13 @@ function wholePod({ context, bounds }: PodState, pod: Pod): { readonly whole?: W
   return context.reportsWholePods ? { whole: { bounds: bounds.of(pod), options: context.bounds } } : {};
 }
 
+/** Records an event for each container whose failure the runtime explains. */
+export function reportHints({ events }: PodState, pod: Pod, { containers }: Observed): void {
+  for (const [name, [latest]] of containers)
+    if (latest?.hint !== undefined)
+      events.warnOnce(pod, "UnsupportedByRuntime", `Container ${name} failed: ${latest.hint}`);
+}
+
 /** Records an event for each container that waits after a crash. */
 export function reportCrashes({ waiting, events }: PodState, pod: Pod, { containers }: Observed): void {
   for (const name of waiting.keys()) {

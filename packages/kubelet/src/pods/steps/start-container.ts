@@ -78,13 +78,15 @@ class StartAttempt {
     const { spec, sandbox } = this.#action;
     const { service } = context.runtime;
     const config = await this.#config();
-    const { id, unsupported } = await service.createContainer(sandbox.id, config);
+    const { id, unsupported, warnings = [] } = await service.createContainer(sandbox.id, config);
     this.#id = id;
     resize.started(id, spec, this.#pod);
     context.at("container created");
     const message = `Created container: ${spec.name}`;
     events.record(this.#pod, { type: "Normal", reason: "Created", message });
     events.warnUnsupported(this.#pod, `Container ${spec.name}`, unsupported, service.name);
+    for (const text of warnings)
+      events.warnOnce(this.#pod, "UnsupportedByRuntime", `Container ${spec.name}: ${text}`);
     await service.startContainer(id);
     context.at("container started");
     return id;

@@ -1,4 +1,4 @@
-import { existsSync, type FSWatcher, watch } from "node:fs";
+import { existsSync, type FSWatcher, readFileSync, watch } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "@dray/client";
 import type { Container, ContainerUser } from "../service.ts";
@@ -33,6 +33,16 @@ export const containerVariable = "DRAY_CONTAINER_ID";
 /** Exists in the directory of a container with an OOM kill. */
 const oomName = "oom";
 
+/** Lack of the machine that explains how the program failed, in the directory of a container. */
+const hintName = "hint";
+
+export interface ContainerObserver {
+  /** Called when the container has started or ended. */
+  changed(): void;
+  /** Explains the failure of a program that has just ended; undefined if the machine lacks nothing. */
+  hint(record: ContainerRecord): string | undefined;
+}
+
 /** One container of the host runtime: its record, and the files of its wrapper. */
 export class HostContainer {
   readonly directory: string;
@@ -43,15 +53,15 @@ export class HostContainer {
   #watcher: FSWatcher | undefined;
   #released = false;
   readonly #waiting = new Set<() => void>();
-  readonly #changed: () => void;
+  readonly #observer: ContainerObserver;
   readonly #clock: Clock;
   #log: LogTimes | undefined;
 
-  constructor(directory: string, record: ContainerRecord, clock: Clock, changed: () => void) {
+  constructor(directory: string, record: ContainerRecord, clock: Clock, observer: ContainerObserver) {
     this.directory = directory;
     this.record = record;
     this.#clock = clock;
-    this.#changed = changed;
+    this.#observer = observer;
   }
 
   get launched(): boolean {
@@ -133,13 +143,28 @@ export class HostContainer {
       // Read before the cgroup is removed.
       if (oomKills(this.record.bounds ?? []) > 0) note(join(this.directory, oomName), "");
       this.unwatch();
+      this.#noteHint();
       this.#killRest();
     }
     if (this.exited || (before.start === undefined && start !== undefined)) {
       for (const wake of this.#waiting) wake();
       this.#waiting.clear();
-      this.#changed();
+      this.#observer.changed();
     }
+  }
+
+  /** Written once: who has a port is seen only now. A program that a signal ended says nothing. */
+  #noteHint(): void {
+    const { exit } = this.#traces;
+    const path = join(this.directory, hintName);
+    if (exit === undefined || exit.code === 0 || exit.code > 128 || existsSync(path)) return;
+    const hint = this.#observer.hint(this.record);
+    if (hint !== undefined) note(path, hint);
+  }
+
+  #hint(): string | undefined {
+    const path = join(this.directory, hintName);
+    return existsSync(path) ? readFileSync(path, "utf8") : undefined;
   }
 
   /** Written once, so that later agents report the same time. */
@@ -310,8 +335,10 @@ export class HostContainer {
         message: `failed to start container "${config.name}": ${start.error}`,
       };
     const reason = exit.code === 0 ? "Completed" : "Error";
+    const hint = this.#hint();
     return {
       ...base,
+      ...(hint === undefined ? {} : { hint }),
       state: "exited",
       finishedAt: exit.at,
       exitCode: exit.code,

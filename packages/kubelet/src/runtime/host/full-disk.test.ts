@@ -50,7 +50,10 @@ test("on a full disk a container that has ended is reported with its exit code",
       bootId: bootId(),
     } as unknown as ContainerRecord;
     let changes = 0;
-    const container = new HostContainer(directory, record, systemClock, () => changes++);
+    const container = new HostContainer(directory, record, systemClock, {
+      changed: () => changes++,
+      hint: () => undefined,
+    });
     container.watch();
     writeFileSync(join(directory, "start"), `started ${readFileSync(`/proc/${process.pid}/stat`, "utf8")}`);
     if (exit !== undefined) writeFileSync(join(directory, "exit"), `${exit}\n`);

@@ -43,6 +43,7 @@ import { joinContainer } from "./join.ts";
 import { type Loader, launchContainer, saveRecord } from "./launch.ts";
 import { limitsOf } from "./limits.ts";
 import { firstFreePort } from "./loader/first-free-port.ts";
+import { hintOf, limitOfContainer } from "./loader/hints.ts";
 import { installLoader } from "./loader/library.ts";
 import type { HostRuntimeOptions } from "./options.ts";
 import {
@@ -172,7 +173,9 @@ export class HostRuntime implements RuntimeService {
       const uid = this.#sandboxes.get(record.sandboxId)?.config.uid;
       if (uid !== undefined) for (const handler of this.#handlers) handler(uid);
     };
-    const container = new HostContainer(directory, record, this.#options.clock, changed);
+    const hint = (now: ContainerRecord): string | undefined =>
+      hintOf(now, this.#sandboxes.get(now.sandboxId), this.#loader?.firstFreePort ?? 0);
+    const container = new HostContainer(directory, record, this.#options.clock, { changed, hint });
     this.#containers.set(record.id, container);
     return container;
   }
@@ -240,11 +243,13 @@ export class HostRuntime implements RuntimeService {
     const edits = await cdiEdits(this.#options, config.cdiDevices);
     const { clock, newId } = this.#options;
     const id = newId();
-    const container = this.#hold({ id, sandboxId, config, edits, createdAt: clock.now() });
+    const isolated = this.#isolation.type === "mounts";
+    const limit = isolated ? undefined : limitOfContainer(config, this.#options.images.find(config.image));
+    const record = { id, sandboxId, config, edits, createdAt: clock.now(), ...(limit && { limit }) };
+    const container = this.#hold(record);
     makeFolderSync(container.directory, 0o700);
     saveRecord(container);
     const devices = containerDevices(config, edits);
-    const isolated = this.#isolation.type === "mounts";
     const { unsupported } = this.#privileges(sandboxId, config, devices);
     return {
       id,
@@ -253,6 +258,7 @@ export class HostRuntime implements RuntimeService {
         ...unboundedOf(this.#bounds, config.resources),
         ...unsupportedOfContainer(config, edits, devices, isolated),
       ],
+      warnings: limit === undefined || limit.isFatal ? [] : [limit.text],
     };
   }
 

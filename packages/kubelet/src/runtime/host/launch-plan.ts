@@ -6,7 +6,7 @@ import { containerVariable } from "./container.ts";
 import { toolEnvironment } from "./environment.ts";
 import { containerWords, type ImageMapping, programFolder } from "./images.ts";
 import { type MachinePaths, type PathTable, planPaths, tableText } from "./loader/path-table.ts";
-import { addLoaderVariables, type LoaderSettings } from "./loader/variables.ts";
+import { addLoaderVariables, type LoaderSettings, podVariable } from "./loader/variables.ts";
 import { home } from "./places.ts";
 import { rewriter } from "./rewrite.ts";
 
@@ -21,8 +21,9 @@ export interface LaunchInput {
   readonly podIP: string;
   /** Host name of the pod. */
   readonly hostname: string;
-  /** Namespace of the pod. */
+  /** Namespace of the pod, and its name. */
   readonly namespace: string;
+  readonly podName: string;
   /** The container has a mount name space. */
   readonly isolated: boolean;
   /** Its resolv.conf; undefined for the machine's. */
@@ -94,6 +95,7 @@ export function planLaunch(input: LaunchInput): LaunchPlan {
   }
   env["DRAY_POD_IP"] = podIP;
   env[containerVariable] = id;
+  env[podVariable] = `${input.namespace}/${input.podName}`;
   if (!isolated) {
     const kubeconfig = serviceAccountKubeconfig(mounts, env, input.namespace);
     if (kubeconfig !== undefined) {

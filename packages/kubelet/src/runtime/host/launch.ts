@@ -80,6 +80,8 @@ export async function launchContainer(container: HostContainer, context: LaunchC
     const { name } = container.record.config;
     throw new RuntimeError("RunContainerError", `container "${name}" has been started before`);
   }
+  const { limit } = container.record;
+  if (limit?.isFatal) throw new RuntimeError("RunContainerError", limit.text);
   const launch = new Launch(container, context);
   await launch.prepare();
   container.watch();
@@ -146,6 +148,7 @@ class Launch {
       podIP: sandbox?.ip ?? "",
       hostname: sandbox?.config.hostname ?? "",
       namespace: sandbox?.config.namespace ?? "",
+      podName: sandbox?.config.name ?? "",
       isolated,
       resolvConf: sandbox?.config.dns && formatResolvConf(sandbox.config.dns),
       resolvConfPath: realPath(etcResolvConf) ?? etcResolvConf,

@@ -94,6 +94,21 @@ export function findByArguments(...words: readonly string[]): ProcessIdentity | 
   return undefined;
 }
 
+/** PIDs of all processes of the machine. */
+export function runningProcesses(): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
+}
+
+/** A variable in the environment with which a process was started; undefined also if it cannot be read. */
+export function processVariable(pid: number, name: string): string | undefined {
+  return readOrUndefined(`/proc/${pid}/environ`)
+    ?.split("\0")
+    .find((line) => line.startsWith(`${name}=`))
+    ?.slice(name.length + 1);
+}
+
 /** Sends a signal; ignores a process that has ended. */
 export function signal(pid: number, name: NodeJS.Signals): void {
   try {

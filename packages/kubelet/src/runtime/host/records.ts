@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { ContainerEdits } from "@dray/cdi";
 import { writeFileAtomicallySync } from "@dray/files";
 import type { ContainerConfig, MountConfig, SandboxConfig } from "../config.ts";
+import type { ProgramLimit } from "./loader/program-limit.ts";
 import type { User } from "./privileges.ts";
 import { type ProcessIdentity, parseStat } from "./processes.ts";
 import { initName } from "./scripts.ts";
@@ -26,6 +27,8 @@ export interface ContainerRecord {
   /** Edits of its CDI devices. */
   readonly edits: ContainerEdits;
   readonly createdAt: number;
+  /** Lack of the machine for its program, which takes no library. */
+  readonly limit?: ProgramLimit;
   /** The boot in which it was started; absent before. */
   readonly bootId?: string;
   /** Folder of the cgroup that contains its processes, if there are cgroups. */

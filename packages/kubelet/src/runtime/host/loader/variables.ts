@@ -15,6 +15,9 @@ export interface PodAddresses {
   readonly loopback: string;
 }
 
+/** Names the pod of a process, `NAMESPACE/NAME`, for those who find it on the machine. */
+export const podVariable = "DRAY_POD";
+
 /** Names libraries that glibc and musl load into each program beside its own. */
 const preload = "LD_PRELOAD";
 
