@@ -21,7 +21,7 @@ const database =
 
 /** Reason to skip; false if an ordinary user can run this Node. */
 export const withoutOrdinaryUser: string | false =
-  spawnSync(process.execPath, ["-e", ""], user).status !== 0 && "an ordinary user cannot run this Node";
+  spawnSync(process.execPath, ["-e", ""], user).status !== 0 && "other users cannot run this Node";
 
 const programPod = (args: string[], values: Partial<PodSpec> = {}): PodSpec => ({
   containers: [{ name: "main", image: "example.com/node:1", args }],

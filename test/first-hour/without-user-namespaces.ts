@@ -60,7 +60,7 @@ export const withUserNamespacesOnly: string | false = (() => {
   if (!makesThem) return "no user name spaces, in which others can be forbidden";
   return (
     spawnSync("setpriv", [...asNobody, process.execPath, "-e", ""]).status !== 0 &&
-    "an ordinary user cannot run this Node"
+    "other users cannot run this Node"
   );
 })();
 
