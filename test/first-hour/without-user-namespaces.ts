@@ -57,7 +57,7 @@ export async function withoutUserNamespaces(
 export const withUserNamespacesOnly: string | false = (() => {
   const makesThem = spawnSync("unshare", ["--user", "true"]).status === 0;
   if (process.getuid?.() !== 0) return makesThem && "this user can make user name spaces";
-  if (!makesThem) return "no user name spaces, in which others can be forbidden";
+  if (!makesThem) return "other users: no user name spaces, in which others can be forbidden";
   return (
     spawnSync("setpriv", [...asNobody, process.execPath, "-e", ""]).status !== 0 &&
     "other users cannot run this Node"
