@@ -4,10 +4,11 @@ import { costText } from "../../cost/print.ts";
 import type { DecodeOptions } from "../../manifests/decode.ts";
 import { readSources } from "../../manifests/files.ts";
 import { problemTexts } from "../../manifests/problem.ts";
-import { type Existing, readObjects } from "../../manifests/read.ts";
+import { readObjects } from "../../manifests/read.ts";
 import { Selectors } from "../../manifests/selectors.ts";
 import { World } from "../../manifests/world.ts";
 import { type ClusterFlags, readCluster } from "../../observe/cluster.ts";
+import { existingObjects } from "../../observe/cluster-files.ts";
 import { featuresOption } from "../../options/values.ts";
 import { UsageError } from "../../terminal/failure.ts";
 import { printData } from "../../terminal/print-data.ts";
@@ -43,7 +44,7 @@ async function costWith(flags: CostFlags, progress: Progress): Promise<void> {
     now: timeText(systemClock.now()),
     progress,
   };
-  const existing = await withFiles(flags, options, live?.live);
+  const existing = await existingObjects(flags, options, live?.live);
   const own = readObjects(sources, options);
   const cluster = new World(existing?.objects ?? [], existing?.unreadable).overlaid(own.world.objects);
   const data = costOf({ manifests: own.world, cluster, features });
@@ -57,16 +58,4 @@ async function costWith(flags: CostFlags, progress: Progress): Promise<void> {
     process.exitCode = 1;
   if (flags.output === "json" || flags.output === "yaml") await printData(data, flags.output);
   else process.stdout.write(costText(data, { wide: flags.output === "wide" }));
-}
-
-/** Returns the objects of the cluster, and those of files that describe one. */
-async function withFiles(
-  { cluster, recursive }: CostFlags,
-  options: DecodeOptions,
-  live: Existing | undefined,
-): Promise<Existing | undefined> {
-  if (cluster.length === 0) return live;
-  const reading = readObjects(await readSources(cluster, recursive), options, live);
-  for (const text of problemTexts(reading.problems)) remark(`warning: --cluster: ${text}\n`);
-  return { objects: reading.world.objects, unreadable: live?.unreadable ?? new Set() };
 }

@@ -7,10 +7,9 @@ import { type RuleId, ruleIds } from "../../lint/rules.ts";
 import { servedBy } from "../../lint/served.ts";
 import type { DecodeOptions } from "../../manifests/decode.ts";
 import { readSources } from "../../manifests/files.ts";
-import { problemTexts } from "../../manifests/problem.ts";
-import { type Existing, readObjects } from "../../manifests/read.ts";
 import { Selectors } from "../../manifests/selectors.ts";
 import { type ReadCluster, readCluster } from "../../observe/cluster.ts";
+import { existingObjects } from "../../observe/cluster-files.ts";
 import { featuresOption, runtimeConfigOption } from "../../options/values.ts";
 import { reportFailure, UsageError } from "../../terminal/failure.ts";
 import { printData } from "../../terminal/print-data.ts";
@@ -147,16 +146,4 @@ function ruleOption(name: string): RuleId {
   if (rule !== undefined) return rule;
   const meant = didYouMean(name, ruleIds) ?? `must be one of ${ruleIds.join(", ")}`;
   throw new UsageError(`--ignore ${name}: no such rule: ${meant}`);
-}
-
-/** Returns the objects besides the manifests: those of the cluster, and those of files that describe one. */
-async function existingObjects(
-  { cluster, recursive }: LintFlags,
-  options: DecodeOptions,
-  live: Existing | undefined,
-): Promise<Existing | undefined> {
-  if (cluster.length === 0) return live;
-  const reading = readObjects(await readSources(cluster, recursive), options, live);
-  for (const text of problemTexts(reading.problems)) remark(`warning: --cluster: ${text}\n`);
-  return { objects: reading.world.objects, unreadable: live?.unreadable ?? new Set() };
 }
