@@ -7,13 +7,16 @@ export interface HealthCheck {
   readonly name: string;
   /** Only for `/readyz`: whether requests should be sent here, not whether the process works. */
   readonly readiness?: boolean;
-  readonly passes: () => boolean;
+  /** Returns why the check fails; undefined if it passes. */
+  readonly problem: () => string | undefined;
 }
 
 const roots = ["/healthz", "/livez", "/readyz"];
 
 /**
  * Responds to the health paths: `ok`, one check, or with `?verbose` each of them. Undefined for other paths.
+ *
+ * Upstream: apiserver/pkg/server/healthz/healthz.go, handleRootHealth, adaptCheckToHandler
  */
 export function healthResponse(
   path: string,
@@ -25,20 +28,23 @@ export function healthResponse(
   const own = checks.filter(({ readiness }) => readiness !== true || root === "/readyz");
   if (path !== root) return oneCheck(own.find(({ name }) => path === `${root}/${name}`));
   const excluded = new Set(query.getAll("exclude"));
+  const unknown = new Set(excluded);
   const lines: string[] = [];
   let failed = false;
-  for (const { name, passes } of own) {
-    if (excluded.delete(name)) {
+  for (const { name, problem } of own) {
+    if (excluded.has(name)) {
+      unknown.delete(name);
       lines.push(`[+]${name} excluded: ok`);
-    } else if (passes()) {
+    } else if (problem() === undefined) {
       lines.push(`[+]${name} ok`);
     } else {
       failed = true;
+      // Everybody may ask: the reason is at the path of the check, which requires a right.
       lines.push(`[-]${name} failed: reason withheld`);
     }
   }
-  if (excluded.size > 0) {
-    const names = [...excluded].sort().map((name) => quoted(name));
+  if (unknown.size > 0) {
+    const names = [...unknown].sort().map((name) => quoted(name));
     lines.push(`warn: some health checks cannot be excluded: no matches for ${names.join(",")}`);
   }
   if (!failed && !query.has("verbose")) return textResponse(200, "ok");
@@ -48,44 +54,18 @@ export function healthResponse(
 
 function oneCheck(check: HealthCheck | undefined): ApiResponse {
   if (check === undefined) return textResponse(404, "404 page not found\n");
-  if (!check.passes()) return textResponse(500, "internal server error: reason withheld\n");
+  const problem = check.problem();
+  if (problem !== undefined) return textResponse(500, `internal server error: ${problem}\n`);
   const headers = { "cache-control": "no-cache, private", "content-type": "text/plain; charset=utf-8" };
   return bodyResponse(200, headers, () => "ok");
-}
-
-/** Start-up steps, by kube-apiserver's names. */
-const afterStart = [
-  "start-apiserver-admission-initializer",
-  "generic-apiserver-start-informers",
-  "start-system-namespaces-controller",
-  "rbac/bootstrap-roles",
-  "scheduling/bootstrap-system-priority-classes",
-  "bootstrap-controller",
-];
-
-/** Returns the checks of a server on this storage; `ended` reports whether it has stopped. */
-export function healthChecks(
-  storage: { readonly healthy: boolean },
-  ended: () => boolean,
-): readonly HealthCheck[] {
-  return [
-    { name: "ping", passes: () => true },
-    { name: "log", passes: () => true },
-    { name: "etcd", passes: () => storage.healthy },
-    { name: "etcd-readiness", readiness: true, passes: () => storage.healthy },
-    { name: "informer-sync", readiness: true, passes: () => true },
-    // These steps are done before the server accepts requests.
-    ...afterStart.map((name) => ({ name: `poststarthook/${name}`, passes: () => true })),
-    { name: "shutdown", readiness: true, passes: () => !ended() },
-  ];
 }
 
 /** Formats the checks as the metric for service level indicators (`/metrics/slis`, KEP-3466). */
 export function healthText(checks: readonly HealthCheck[]): string {
   const lines = ["# TYPE kubernetes_healthcheck gauge"];
-  for (const { name, readiness, passes } of checks) {
+  for (const { name, readiness, problem } of checks) {
     for (const type of readiness ? ["readyz"] : ["healthz", "livez", "readyz"]) {
-      lines.push(`kubernetes_healthcheck{name="${name}",type="${type}"} ${passes() ? 1 : 0}`);
+      lines.push(`kubernetes_healthcheck{name="${name}",type="${type}"} ${problem() === undefined ? 1 : 0}`);
     }
   }
   return `${lines.join("\n")}\n`;

@@ -22,8 +22,9 @@ import { strategyLookup } from "../kinds/models.ts";
 import { deviceSelectors } from "../kinds/resource/device-selectors.ts";
 import { ResourceSet } from "../kinds/resource-set.ts";
 import { type ServedResource, servedResources } from "../kinds/resources.ts";
-import { healthChecks } from "../observe/health.ts";
+import { healthChecks } from "../observe/checks.ts";
 import { Metrics } from "../observe/metrics.ts";
+import type { Startup } from "../observe/startup.ts";
 import { ObjectReader } from "../read/objects.ts";
 import type { RequestInfo } from "../request/info.ts";
 import { LargeWork } from "../request/large-work.ts";
@@ -55,6 +56,7 @@ export interface Foundation {
   /** Returns a number from 0 up to 1. */
   readonly random: () => number;
   readonly storage: Storage;
+  readonly startup: Startup;
   readonly allocator: ServiceAllocator;
   readonly tokens: ServiceAccountTokens;
   /** Aborts when the server stops. */
@@ -240,7 +242,7 @@ interface NonResourceSources {
 }
 
 function nonResourcePaths(
-  { options, features, clock, log, storage, tokens, signal }: Foundation,
+  { options, features, clock, log, storage, startup, tokens, signal }: Foundation,
   { discovery, control, metrics }: NonResourceSources,
 ): NonResourcePaths {
   const { advertisedAddress = "127.0.0.1", advertisedPort = defaultPort } = options;
@@ -248,7 +250,7 @@ function nonResourcePaths(
     discovery,
     release: features.version,
     clock,
-    health: healthChecks(storage, () => signal.aborted),
+    health: healthChecks({ storage, startup, hasEnded: () => signal.aborted }),
     tokens,
     jwksUri: options.serviceAccounts?.jwksUri,
     metrics: () => metrics.text(storage, control.limiter, log),

@@ -1,4 +1,4 @@
-import { featuresOf, newestKubernetesVersion, parseKubernetesVersion } from "@dray/api";
+import { featuresOf, minorOf, newestKubernetesVersion, parseKubernetesVersion } from "@dray/api";
 import {
   type ApiRequest,
   type ApiResponse,
@@ -24,6 +24,7 @@ import { type AddressRange, parseRange } from "../kinds/core/service/ranges.ts";
 import { servedResources } from "../kinds/resources.ts";
 import { type Listener, type ListenOptions, listen } from "../listener/listener.ts";
 import { inProcessTransport } from "../listener/transport.ts";
+import { type StartStep, Startup } from "../observe/startup.ts";
 import { Storage } from "../storage/storage.ts";
 import { OwnObjects } from "../write/own-objects.ts";
 import { direct } from "./director.ts";
@@ -33,6 +34,18 @@ import { createParts, type Foundation, type ServerParts } from "./parts.ts";
 export type { ApiServer, ServerOptions } from "./options.ts";
 
 const defaultServiceRanges = ["10.0.0.0/24"];
+/** Steps of the aggregator, which starts as one. */
+const aggregatorSteps = [
+  "start-kube-aggregator-informers",
+  "apiservice-status-local-available-controller",
+  "apiservice-status-remote-available-controller",
+  "apiservice-registration-controller",
+  "apiservice-discovery-controller",
+  "kube-apiserver-autoregistration",
+  "autoregister-completion",
+  "apiservice-openapi-controller",
+  "apiservice-openapiv3-controller",
+] as const satisfies readonly StartStep[];
 const defaultIssuer = "https://kubernetes.default.svc";
 
 /** Starts a server on a store: loads the objects, and creates those of a new cluster. */
@@ -54,14 +67,19 @@ export async function createServer(options: ServerOptions): Promise<ApiServer> {
     nodePorts: options.nodePorts ?? defaultPortRange,
     random,
   });
+  const startup = new Startup({
+    minor: minorOf(features.version),
+    hasFlowControl: options.priorityAndFairness ?? true,
+  });
   await storage.start();
+  startup.complete("generic-apiserver-start-informers", "storage-readiness");
   const issuer = options.serviceAccounts?.issuer ?? defaultIssuer;
   const { key = await createSigningKey(), verificationKeys } = options.serviceAccounts ?? {};
   const signer = new TokenSigner(key, verificationKeys);
   const tokens = new ServiceAccountTokens({ signer, issuer, storage, clock, newId });
   const server = new Server({
     ...{ options, features, clock, elapsed, log, newId, random },
-    ...{ storage, allocator, tokens },
+    ...{ storage, startup, allocator, tokens },
   });
   const {
     advertisedAddress: address,
@@ -95,24 +113,49 @@ class Server implements ApiServer {
   }
 
   async bootstrap(endpoint: Endpoint): Promise<void> {
-    const { features, clock, log, storage, allocator, signal } = this.#foundation;
+    const { features, clock, log, storage, startup, allocator, signal } = this.#foundation;
     const { registry, resources, own, aggregator, authenticationInfo, control } = this.#parts;
+    startup.complete("start-apiserver-admission-initializer");
     aggregateRoles(registry, resources.list, log);
     await this.#parts.customResources.start();
+    startup.complete(
+      "start-apiextensions-informers",
+      "start-apiextensions-controllers",
+      "crd-informer-synced",
+    );
     const flowControl = new FlowControlObjects(new OwnObjects(registry, servedResources(features), producer));
     const service = new KubernetesService({ own, storage, allocator, endpoint });
     // Writes of one turn of the event loop share one durable commit.
     await Promise.all([
-      service.prepare(),
-      bootstrap(registry, resources.list, features),
-      flowControl.ensure(),
-      aggregator.start(),
+      service.prepare().then(() => startup.complete("start-kubernetes-service-cidr-controller")),
+      bootstrap(registry, resources.list, features).then(() =>
+        startup.complete(
+          "start-system-namespaces-controller",
+          "start-legacy-token-tracking-controller",
+          "rbac/bootstrap-roles",
+          "scheduling/bootstrap-system-priority-classes",
+        ),
+      ),
+      flowControl.ensure().then(() => startup.complete("priority-and-fairness-config-producer")),
+      aggregator.start().then(() => startup.complete(...aggregatorSteps)),
     ]);
-    await Promise.all([service.start(), authenticationInfo.start(storage)]);
+    await Promise.all([
+      service
+        .start()
+        .then(() => startup.complete("start-service-ip-repair-controllers", "bootstrap-controller")),
+      authenticationInfo
+        .start(storage)
+        .then(() => startup.complete("start-cluster-authentication-info-controller")),
+    ]);
     storage.bootstrapped();
     service.keep(clock, log, signal);
     flowControl.keep(clock, log, signal);
     control.start();
+    startup.complete(
+      "priority-and-fairness-config-consumer",
+      "priority-and-fairness-filter",
+      "max-in-flight-filter",
+    );
   }
 
   handle(request: ApiRequest): Promise<ApiResponse> {

@@ -159,7 +159,12 @@ export class Storage {
 
   /** True if the store responds and accepts writes, and the caches follow it. */
   get healthy(): boolean {
-    return this.#progress.following && this.#health.healthy;
+    return this.following && this.#health.healthy;
+  }
+
+  /** True if the caches follow the store. */
+  get following(): boolean {
+    return this.#progress.following;
   }
 
   cache(resource: string): ResourceCache {
