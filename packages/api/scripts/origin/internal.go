@@ -25,7 +25,7 @@ func internalPackage(group, kubernetes string) *goPackage {
 	dir := filepath.Join(moduleDir("k8s.io/kubernetes@"+kubernetes), "pkg/apis", group)
 	var made *goPackage
 	if _, err := os.Stat(dir); err == nil {
-		made = parse(dir, group, "")
+		made = parse(dir, group, "", "")
 	}
 	packages[key] = made
 	return made

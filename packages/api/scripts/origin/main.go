@@ -60,12 +60,14 @@ func main() {
 type tableSet struct {
 	byFile map[string]object
 	types  []string
+	// The types with known values.
+	values []string
 	// apps/v1 Deployment
 	kinds map[string]bool
 }
 
 func readTables() tableSet {
-	all := tableSet{map[string]object{}, nil, map[string]bool{}}
+	all := tableSet{map[string]object{}, nil, nil, map[string]bool{}}
 	paths, _ := filepath.Glob(tables + "*.json")
 	for _, path := range paths {
 		data, err := os.ReadFile(path)
@@ -76,6 +78,9 @@ func readTables() tableSet {
 		all.byFile[path] = table
 		for _, each := range table.get("types").(object) {
 			all.types = append(all.types, each.key)
+		}
+		for _, each := range table.get("values").(object) {
+			all.values = append(all.values, each.key)
 		}
 		for _, each := range table.get("kinds").([]any) {
 			kind := each.(object)
@@ -101,6 +106,8 @@ func made(all tableSet) map[string][]byte {
 	add := func(file string, members object) { files[file] = adjusted.members(file, members) }
 	add(source+"/schema/go-types.json", goTypes(all.types))
 	files[source+"/checks/internal-forms.json"] = []byte(text(internalForms(all.types)))
+	files[source+"/openapi/required.json"] = []byte(text(requiredFields(all.types)))
+	files[source+"/openapi/enums.json"] = []byte(text(enums(all)))
 	add(source+"/codec/registered-kinds.json", registeredKinds(all.kinds))
 	add(server+"/aggregation/priorities.json", priorities())
 	add(server+"/proxy/url-attributes.json", urlAttributes())

@@ -12,8 +12,8 @@ import (
 
 // goPackage holds the parts of one Go package of types that the tables need.
 type goPackage struct {
-	group, version string
-	types          map[string]*goType
+	group, version, release string
+	types                   map[string]*goType
 	// Values of constants by the name of their type.
 	constants map[string][]string
 	// Values of constants by their own name.
@@ -37,14 +37,14 @@ func load(group, version, release string) *goPackage {
 	}
 	var made *goPackage
 	if dir := packageDir(group, version, release); dir != "" {
-		made = parse(dir, group, version)
+		made = parse(dir, group, version, release)
 	}
 	packages[key] = made
 	return made
 }
 
-func parse(dir, group, version string) *goPackage {
-	made := &goPackage{group, version, map[string]*goType{}, map[string][]string{}, map[string]string{}, map[string]string{}}
+func parse(dir, group, version, release string) *goPackage {
+	made := &goPackage{group, version, release, map[string]*goType{}, map[string][]string{}, map[string]string{}, map[string]string{}}
 	isWritten := func(name string) bool {
 		return !strings.HasPrefix(name, "generated.") && !strings.HasPrefix(name, "zz_generated.")
 	}
@@ -120,12 +120,36 @@ func (p *goPackage) addConstant(tok token.Token, spec *ast.ValueSpec) {
 		if name == nil {
 			continue
 		}
-		if literal, ok := value.(*ast.BasicLit); ok && literal.Kind == token.STRING {
-			text, _ := strconv.Unquote(literal.Value)
+		if text, ok := p.constant(value); ok {
 			p.constants[name.Name] = append(p.constants[name.Name], text)
 			p.values[spec.Names[i].Name] = text
 		}
 	}
+}
+
+// constant is the text of a constant: a literal, or a constant of another package (AddressType(v1.IPv4Protocol)).
+func (p *goPackage) constant(value ast.Expr) (text string, ok bool) {
+	switch value := value.(type) {
+	case *ast.BasicLit:
+		text, err := strconv.Unquote(value.Value)
+		return text, err == nil && value.Kind == token.STRING
+	case *ast.SelectorExpr:
+		name, _ := value.X.(*ast.Ident)
+		if name == nil {
+			return "", false
+		}
+		found := versioned.FindStringSubmatch(p.imports[name.Name])
+		if found == nil {
+			return "", false
+		}
+		other := load(found[1], found[2], p.release)
+		if other == nil {
+			return "", false
+		}
+		text, ok = other.values[value.Sel.Name]
+		return text, ok
+	}
+	return "", false
 }
 
 // commentBefore is the comment that a blank line separates from a declaration.

@@ -54,10 +54,10 @@ const fixed: Readonly<Record<string, Root>> = {
 /** The documents of the paths that belong to no group. */
 export const fixedDocuments: readonly string[] = Object.keys(fixed);
 
-const versionFields = ["buildDate", "compiler", "gitCommit", "gitTreeState", "gitVersion", "goVersion"];
+const gitFields = ["gitVersion", "gitCommit", "gitTreeState"];
 const numbers = ["emulationMajor", "emulationMinor", "minCompatibilityMajor", "minCompatibilityMinor"];
 const versionName = "io.k8s.apimachinery.pkg.version.Info";
-const required = [...versionFields, "major", "minor", "platform"];
+const required = ["major", "minor", ...gitFields, "buildDate", "goVersion", "compiler", "platform"];
 const versionSchema: JSONObject = {
   type: "object",
   required,

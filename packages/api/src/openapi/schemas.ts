@@ -1,9 +1,11 @@
-import { isInRelease } from "../features/features.ts";
+import { isInRelease, minorOf } from "../features/features.ts";
 import { type KindRow, kindRows } from "../schema/table.ts";
 import { type Field, type FieldType, type StructType, structType } from "../schema/types.ts";
 import { describeCommonField, describeField, describeType } from "./descriptions.ts";
+import { enumOf } from "./enums.ts";
 import type { JSONObject, JSONValue } from "./json.ts";
 import { type SharedName, schemaName, sharedNames } from "./names.ts";
+import requiredFields from "./required.json" with { type: "json" };
 
 const builtins: Readonly<Record<string, { readonly schema: JSONObject; readonly zero?: JSONValue }>> = {
   string: { schema: { type: "string" }, zero: "" },
@@ -28,7 +30,10 @@ const sharedSchemas: Readonly<Record<SharedName, () => JSONObject>> = {
     type: "object",
     required: ["type", "object"],
     properties: {
-      object: { $ref: reference(sharedNames.RawExtension) },
+      object: {
+        description: "The object after the change, or a Status.",
+        allOf: [{ $ref: reference(sharedNames.RawExtension) }],
+      },
       type: { type: "string", default: "" },
     },
   }),
@@ -122,7 +127,7 @@ export class SchemaSet {
         items: {
           description: "The objects.",
           type: "array",
-          items: custom === undefined ? { allOf: [this.type(row.type)], default: {} } : this.type(row.type),
+          items: custom === undefined ? this.#item(row.type) : this.type(row.type),
         },
         metadata: {
           description: describeCommonField("metadata"),
@@ -133,6 +138,10 @@ export class SchemaSet {
       "x-kubernetes-group-version-kind": [{ group: row.group, version: row.version, kind: listKind }],
       ...selectable(custom),
     }));
+  }
+
+  #item(type: string): JSONObject {
+    return this.#element({ form: "struct", struct: structType(type) }, undefined);
   }
 
   /** A custom resource: its own schema with the fields that every object has. */
@@ -197,7 +206,7 @@ export class SchemaSet {
     for (const field of struct.fields.values()) {
       if (!isInRelease(this.#release, field.marks)) continue;
       properties.set(field.name, this.#property(struct.name, field));
-      if (isRequired(field)) required.push(field.name);
+      if (isRequired(field, this.#release)) required.push(field.name);
     }
     return {
       ...described,
@@ -223,7 +232,7 @@ export class SchemaSet {
   #property(type: string, field: Field): JSONObject {
     const { marks } = field;
     const description = describeField(type, field.name);
-    const base = this.#schema(field.type);
+    const base = this.#schema(field.type, enumOf(marks.values, this.#release));
     const fallback = defaultOf(field);
     return {
       ...(description === undefined ? {} : { description }),
@@ -237,24 +246,27 @@ export class SchemaSet {
     };
   }
 
-  #schema(type: FieldType): JSONObject {
+  /** `values` are those of the innermost text. */
+  #schema(type: FieldType, values: readonly string[] | undefined): JSONObject {
     switch (type.form) {
       case "list":
-        return { type: "array", items: this.#element(type.element) };
+        return { type: "array", items: this.#element(type.element, values) };
       case "map":
-        return { type: "object", additionalProperties: this.#element(type.value) };
+        return { type: "object", additionalProperties: this.#element(type.value, values) };
       case "struct":
         return this.type(type.struct.name);
-      case "scalar":
-        return builtins[type.name]?.schema ?? this.shared(type.name as SharedName);
+      case "scalar": {
+        const schema = builtins[type.name]?.schema ?? this.shared(type.name as SharedName);
+        return values === undefined ? schema : { ...schema, enum: values };
+      }
     }
   }
 
-  /** An element is always there, so it has a default where its type has one. */
-  #element(type: FieldType): JSONObject {
-    const base = this.#schema(type);
+  /** Before 1.37, elements have the default of their type. */
+  #element(type: FieldType, values: readonly string[] | undefined): JSONObject {
+    const base = this.#schema(type, values);
     const zero = zeroOf(type);
-    if (zero === undefined) return base;
+    if (zero === undefined || minorOf(this.#release) >= 37) return base;
     return "$ref" in base ? { allOf: [base], default: zero } : { ...base, default: zero };
   }
 }
@@ -293,10 +305,18 @@ function mapType(type: string | undefined): JSONObject {
   return type === undefined ? {} : { "x-kubernetes-map-type": type };
 }
 
-/** A field that is written even if empty and is not marked optional must be given. */
-function isRequired({ marks }: Field): boolean {
+/**
+ * A field with the marker +required; else one that is always written and not optional.
+ *
+ * Upstream: k8s.io/kube-openapi/pkg/generators/openapi.go, isOptional
+ */
+function isRequired({ id, marks }: Field, release: string): boolean {
+  const releases = requiredIn.get(id);
+  if (releases !== undefined) return releases.includes(release);
   return !marks.optional && marks.omit === "never";
 }
+
+const requiredIn: ReadonlyMap<string, readonly string[]> = new Map(Object.entries(requiredFields));
 
 function defaultOf({ type, marks }: Field): JSONValue | undefined {
   if (marks.default !== undefined) return tableDefault(type, marks.default);

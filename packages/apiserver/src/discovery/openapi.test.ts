@@ -118,6 +118,44 @@ test("every verb in discovery has an operation, and every reference a schema", a
   await server.close();
 });
 
+test("schemas list the values of enums, and what upstream marks as required", async () => {
+  const { call, server } = await testServer({ kubernetesVersion: "1.37" });
+  const { schemas } = (await call("GET", "/openapi/v3/apis/apps/v1")).body.components;
+  const core = (name: string) => schemas[`io.k8s.api.core.v1.${name}`];
+  assert.deepEqual(core("Container").properties.imagePullPolicy.enum, ["Always", "IfNotPresent", "Never"]);
+  assert.deepEqual(core("Toleration").properties.operator.enum, ["Equal", "Exists", "Gt", "Lt"]);
+  assert.deepEqual(core("PersistentVolumeClaimSpec").properties.accessModes.items.enum, [
+    "ReadOnlyMany",
+    "ReadWriteMany",
+    "ReadWriteOnce",
+    "ReadWriteOncePod",
+  ]);
+  // Marked as required, though it may be left out of JSON.
+  assert.deepEqual(core("ContainerRestartRule").required, ["action"]);
+  assert.deepEqual(schemas["io.k8s.api.apps.v1.Deployment"].required, ["spec"]);
+  assert.equal(enumsBelow(schemas, "io.k8s.api.apps.v1.Deployment"), 86);
+  const { definitions } = (await call("GET", "/openapi/v2")).body;
+  assert.deepEqual(definitions["io.k8s.api.core.v1.Container"].properties.imagePullPolicy.enum, [
+    "Always",
+    "IfNotPresent",
+    "Never",
+  ]);
+  await server.close();
+  const older = await testServer({ kubernetesVersion: "1.34" });
+  const before = (await older.call("GET", "/openapi/v3/apis/apps/v1")).body.components.schemas;
+  assert.deepEqual(before["io.k8s.api.core.v1.Toleration"].properties.operator.enum, ["Equal", "Exists"]);
+  assert.equal(before["io.k8s.api.apps.v1.Deployment"].required, undefined);
+  await older.server.close();
+});
+
+/** Counts the enums of a schema, and of all that it refers to at each place again. */
+function enumsBelow(schemas: Readonly<Record<string, object>>, name: string): number {
+  const text = JSON.stringify(schemas[name]);
+  const own = text.match(/"enum":\[/g)?.length ?? 0;
+  const below = [...text.matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)];
+  return below.reduce((sum, [, each]) => sum + enumsBelow(schemas, each!), own);
+}
+
 test("schemas contain merge strategies and required fields, and only fields of the release", async () => {
   const { call, server } = await testServer({ kubernetesVersion: "1.36" });
   const { components, paths } = (await call("GET", resourcePath)).body;
@@ -310,6 +348,9 @@ suite("kubectl", { skip: await kubectlReason() }, () => {
     assert.equal(code, 0, output);
     assert.match(output, /name\s+<string> -required-/);
     assert.match(output, /limits\s+<map\[string\]Quantity>/);
+    const deployment = await kubectl("explain", "deployment", "--recursive");
+    // As with kube-apiserver: kubectl does not show those of the elements of a list (accessModes).
+    assert.equal(deployment.output.match(/^ *enum: /gm)?.length, 85);
   });
 
   /** Upstream: test/e2e/apimachinery/crd_publish_openapi.go */

@@ -1,6 +1,6 @@
 /** For tests: upstream's sources in Go's module cache. */
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 function moduleCache(): string | undefined {
@@ -21,4 +21,10 @@ export function missingModules(...modules: readonly string[]): string | false {
 export function upstreamSource(path: string): string {
   if (cache === undefined) throw new Error("Go is not installed");
   return readFileSync(join(cache, path), "utf8");
+}
+
+/** Returns the names of the files in a folder of a module. */
+export function upstreamFiles(module: string, folder: string): readonly string[] {
+  if (cache === undefined) throw new Error("Go is not installed");
+  return readdirSync(join(cache, module, folder));
 }
