@@ -57,6 +57,9 @@ test("files below the folder are served, links among them, and nothing beside it
       assert.equal((await ask(port, "/nothing.txt")).body, "");
       assert.equal((await ask(port, "/sub%20dir/")).body, "sub");
       assert.equal((await ask(port, "/sub%20dir?x")).location, "/sub%20dir/");
+      // A location that begins with two slashes names another host.
+      for (const path of ["//evil.example/sub%20dir", "/.//sub%20dir", "http://evil.example/sub%20dir"])
+        assert.equal((await ask(port, path)).location, "/sub%20dir/", path);
       for (const [path, code, method] of [
         ["/", 403],
         ["/empty/", 403],

@@ -79,7 +79,7 @@ export async function answer(
   let found = look(file);
   if (found?.isDirectory()) {
     if (!path.endsWith("/")) {
-      response.setHeader("Location", `${url.replace(/\?.*/s, "")}/`);
+      response.setHeader("Location", `${new URL(url, "http://pod/").pathname.replace(/^\/+/, "/")}/`);
       return refuse(response, 301, "Moved Permanently");
     }
     file = join(file, "index.html");
