@@ -14,6 +14,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { eventually } from "@dray/testing/eventually";
 import { temporaryFolder } from "@dray/testing/folder";
+import { chooseRunBase } from "./data-dir/run-base.ts";
 import {
   type AgentsRecord,
   checkClusterName,
@@ -231,7 +232,7 @@ test("rejects a folder that is a link or that other users can write", () => {
   assert.throws(() => checkOwnFolder(ours), /ours can be written by other users: remove it/);
   chmodSync(ours, 0o755);
   symlinkSync(ours, join(folder, "alias"));
-  assert.throws(() => checkOwnFolder(join(folder, "alias")), /alias is no folder/);
+  assert.throws(() => checkOwnFolder(join(folder, "alias")), /alias is not a folder/);
 });
 
 test("a folder of another user is refused", {
@@ -245,6 +246,35 @@ test("a folder of another user is refused", {
   const layout = { ...layoutOf(theirs), runDir: join(theirs, "run") };
   assert.throws(() => prepareRunDir(layout), /belongs to user 65534/);
   assert.equal(existsSync(layout.runDir), false);
+});
+
+test("takes another run directory where somebody else has made the first", {
+  skip: process.getuid?.() !== 0 && "only root makes folders of others",
+}, async () => {
+  const { chownSync, lchownSync } = await import("node:fs");
+  const at = (name: string): string => join(folder, "bases", name);
+  mkdirSync(join(folder, "bases"));
+  for (const name of ["own", "theirs", "open"])
+    mkdirSync(join(at(name), "id"), { recursive: true, mode: 0o755 });
+  chownSync(at("theirs"), 65534, 65534);
+  chmodSync(at("open"), 0o777);
+  symlinkSync(at("own"), at("link"));
+  symlinkSync(at("nowhere"), at("dangling"));
+  lchownSync(at("dangling"), 65534, 65534);
+  writeFileSync(at("file"), "");
+  for (const foreign of ["theirs", "open", "link", "dangling", "file"]) {
+    assert.equal(chooseRunBase([at(foreign), at("new")], "id"), at("new"), foreign);
+    assert.equal(chooseRunBase([at(foreign)], "id"), at(foreign), foreign);
+    assert.throws(
+      () => checkOwnFolder(at(foreign)),
+      /remove it, or have its owner or root remove it/,
+      foreign,
+    );
+  }
+  assert.equal(chooseRunBase([at("new"), at("newer")], "id"), at("new"));
+  // A cluster that runs elsewhere stays there when the first place is free again.
+  assert.equal(chooseRunBase([at("new"), at("own")], "id"), at("own"));
+  assert.equal(chooseRunBase([join(at("missing"), "dray"), at("own")], "other"), at("own"));
 });
 
 test("a port that is in use is refused by its number, and 0 finds a free one", async () => {

@@ -1,7 +1,8 @@
 import { accessSync, constants, lstatSync } from "node:fs";
 import { dirname } from "node:path";
 import { makeFolderSync } from "@dray/files";
-import { type Layout, userId } from "./layout.ts";
+import type { Layout } from "./layout.ts";
+import { folderProblem, userId } from "./run-base.ts";
 
 /**
  * Makes the data directory, for its owner alone. Throws an error that a person can act on if it cannot be
@@ -28,26 +29,18 @@ export function prepareRunDir(layout: Layout): void {
   const base = dirname(layout.runDir);
   // Containers of the superuser may run as another user, who has to get in.
   const mode = userId() === 0 ? 0o755 : 0o700;
-  makeFolderSync(base, mode);
-  checkOwnFolder(base);
-  makeFolderSync(layout.runDir, mode);
-  checkOwnFolder(layout.runDir);
+  for (const folder of [base, layout.runDir]) {
+    if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) makeFolderSync(folder, mode);
+    checkOwnFolder(folder);
+  }
 }
 
 /**
- * Throws unless `path` is a folder, no link, that belongs to this user and that nobody else can write: below
- * /tmp anyone makes folders.
+ * Throws unless `path` is a folder, not a link, that belongs to this user and that nobody else can write:
+ * below /tmp anyone makes folders.
  */
 export function checkOwnFolder(path: string): void {
-  const found = lstatSync(path);
-  const uid = userId();
-  // On Windows there are neither owners nor modes, and uid is -1.
-  const wrong = !found.isDirectory()
-    ? "is no folder"
-    : uid !== -1 && found.uid !== uid
-      ? `belongs to user ${found.uid}, not to user ${uid}`
-      : uid !== -1 && (found.mode & 0o022) !== 0
-        ? "can be written by other users"
-        : undefined;
-  if (wrong !== undefined) throw new Error(`${path} ${wrong}: remove it and try again`);
+  const problem = folderProblem(path);
+  if (problem !== undefined)
+    throw new Error(`${path} ${problem}: remove it, or have its owner or root remove it, and try again`);
 }

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { accessSync, constants, existsSync, readdirSync, realpathSync } from "node:fs";
+import { existsSync, readdirSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { runBase } from "./run-base.ts";
 
 /** Paths of the files of one cluster. */
 export interface Layout {
@@ -102,7 +103,7 @@ function systemHome(): string | undefined {
 export function layoutOf(dataDirectory: string): Layout {
   const dataDir = canonical(resolve(dataDirectory));
   const id = createHash("sha256").update(dataDir).digest("hex").slice(0, 8);
-  const runDir = join(runBase(), id);
+  const runDir = join(runBase(id), id);
   const pki = join(dataDir, "pki");
   return {
     dataDir,
@@ -138,30 +139,5 @@ function canonical(path: string): string {
   } catch {
     // It is not there yet; its parent may be.
     return dirname(path) === path ? path : join(canonical(dirname(path)), basename(path));
-  }
-}
-
-/**
- * -1 where the system has no such numbers. Not `userInfo()`: that fails for a user without a name, as in
- * containers.
- */
-export function userId(): number {
-  return process.getuid?.() ?? -1;
-}
-
-function runBase(): string {
-  const uid = userId();
-  if (uid === 0 && isWritable("/run")) return "/run/dray";
-  // Not tmpdir(): on some systems its path alone is half of what a socket may have.
-  return `/tmp/dray-${uid}`;
-}
-
-/** Root of a user name space may not write where the machine's root may. */
-function isWritable(folder: string): boolean {
-  try {
-    accessSync(folder, constants.W_OK);
-    return true;
-  } catch {
-    return false;
   }
 }
