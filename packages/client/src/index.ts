@@ -17,6 +17,7 @@ export {
   writeKubeconfig,
 } from "./kubeconfig/kubeconfig.ts";
 export { ClientMetrics } from "./metrics/client-metrics.ts";
+export { publicHostName } from "./metrics/host-name.ts";
 export { type Counter, exponentialBuckets, type Histogram, MetricsRegistry } from "./metrics/registry.ts";
 export { WorkQueueMetrics } from "./metrics/work-queue-metrics.ts";
 export { listAll } from "./rest/list-all.ts";

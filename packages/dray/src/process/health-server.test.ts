@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { request } from "node:http";
 import { test } from "node:test";
 import { serveHealth } from "./health-server.ts";
 
@@ -25,6 +26,9 @@ test("health, readiness and metrics are served", async () => {
     assert.equal((await ask("/metrics", "POST"))[0], 405);
     assert.equal((await ask("/other"))[0], 404);
     const { port } = new URL(server.url);
+    assert.equal(await rawStatus(port, "http://["), 400);
+    assert.equal(await rawStatus(port, "/metrics", "rebound.example.com:1"), 421);
+    assert.deepEqual(await ask("/livez"), [200, "ok"]);
     await assert.rejects(
       serveHealth({ host: "127.0.0.1", port: Number(port), notReady: () => undefined, metrics: () => "" }),
       /EADDRINUSE/,
@@ -33,3 +37,15 @@ test("health, readiness and metrics are served", async () => {
     await server.close();
   }
 });
+
+/** Sends a target and a host that fetch would refuse. */
+function rawStatus(port: string, path: string, host = "localhost"): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    request({ host: "127.0.0.1", port, path, headers: { host }, agent: false }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    })
+      .once("error", reject)
+      .end();
+  });
+}

@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import { type AddressInfo, isIPv6 } from "node:net";
+import { publicHostName } from "@dray/client";
 
 export interface HealthServerOptions {
   readonly host: string;
@@ -31,7 +32,18 @@ export async function serveHealth({
       response.writeHead(code, { "Content-Type": type, "X-Content-Type-Options": "nosniff" });
       response.end(request.method === "HEAD" ? undefined : text);
     };
-    const path = new URL(request.url ?? "/", "http://localhost").pathname;
+    const foreign = publicHostName(request);
+    if (foreign !== undefined) {
+      answer(421, foreign);
+      return;
+    }
+    const base = "http://localhost";
+    const { url = "/" } = request;
+    if (!URL.canParse(url, base)) {
+      answer(400, "400 Bad Request\n");
+      return;
+    }
+    const path = new URL(url, base).pathname;
     if (request.method !== "GET" && request.method !== "HEAD") {
       answer(405, "method not allowed\n");
       return;

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { get } from "node:http";
 import { after, beforeEach, test } from "node:test";
 import { unixChannel } from "@dray/rpc";
 import { DRAPluginDefinition } from "@dray/rpc/dra/v1";
@@ -84,6 +85,7 @@ test("metrics count claims, their time, errors, what is prepared and what is pub
   assert.equal(new Set(types).size, types.length);
   assert.ok(types.includes("# TYPE dra_request_duration_seconds histogram"));
   assert.deepEqual([(await ask("/")).status, (await ask("/metrics", "POST")).status], [404, 405]);
+  assert.equal(await statusUnder("evil.example", address), 421);
 });
 
 test("a driver receives a report of each claim, and serves its own metrics", async () => {
@@ -177,3 +179,13 @@ test("APIs that there are not are refused", async () => {
     );
   }
 });
+
+/** Asks as a page of another site whose name leads to this machine. */
+function statusUnder(name: string, address: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    get(`http://${address}/metrics`, { headers: { host: name }, agent: false }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    }).once("error", reject);
+  });
+}

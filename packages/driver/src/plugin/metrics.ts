@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { publicHostName } from "@dray/client";
 import type { Claims } from "../claims/claims.ts";
 import type { SliceStatistics } from "../slices/publisher.ts";
 
@@ -171,6 +172,11 @@ export async function serveMetrics(
   metrics: Pick<Metrics, "text">,
 ): Promise<{ close(): Promise<void> }> {
   const server = createServer((request, response) => {
+    const foreign = publicHostName(request);
+    if (foreign !== undefined) {
+      response.writeHead(421, { "content-type": "text/plain; charset=utf-8" }).end(foreign);
+      return;
+    }
     if (request.method !== "GET" && request.method !== "HEAD") {
       response.writeHead(405, { allow: "GET, HEAD" }).end();
       return;

@@ -1,5 +1,6 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { Server as NetServer } from "node:net";
+import { publicHostName } from "@dray/client";
 import type { Document } from "./server.ts";
 
 /** Timeout of a request in milliseconds. */
@@ -24,6 +25,8 @@ export class PlainServer {
       response.end(method === "HEAD" ? undefined : body);
     };
     this.#server = createServer({ requestTimeout, headersTimeout: requestTimeout }, (request, response) => {
+      const foreign = publicHostName(request);
+      if (foreign !== undefined) return refuse(response, 421, foreign);
       answer(request.url ?? "/", request.method ?? "GET", response).catch((error: Error) =>
         refuse(response, 500, error.message),
       );
