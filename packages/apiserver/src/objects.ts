@@ -5,4 +5,4 @@ export { podReferences } from "./authorization/pod-references.ts";
 export { selectOwnPods } from "./kinds/batch/job/strategy.ts";
 export { convert } from "./kinds/conversion.ts";
 export { deviceSelectors } from "./kinds/resource/device-selectors.ts";
-export { type ServedResource, servedResources } from "./kinds/resources.ts";
+export { gateOfKind, type ServedResource, servedResources } from "./kinds/resources.ts";

@@ -170,6 +170,16 @@ function stageOf(gate: FeatureGate, version: KubernetesVersion): Stage {
   return gates[gate].charAt(kubernetesVersions.indexOf(version)) as Stage;
 }
 
+/**
+ * The stage of a gate in a release that has it, as metrics and `/flagz` name it: "" is stable.
+ * Upstream: component-base/featuregate, prerelease.
+ */
+export function gateStage(gate: FeatureGate, version: KubernetesVersion): "ALPHA" | "BETA" | "" {
+  const stage = stageOf(gate, version);
+  if (stage === "A") return "ALPHA";
+  return stage === "B" || stage === "b" ? "BETA" : "";
+}
+
 /** Whether Dray has the gate, in any release. */
 export function isFeatureGate(name: string): name is FeatureGate {
   return Object.hasOwn(gates, name);

@@ -1,4 +1,4 @@
-import { apiVersionOf, type Features, isInRelease, quoted } from "@dray/api";
+import { apiVersionOf, type FeatureGate, type Features, isInRelease, quoted } from "@dray/api";
 import { type KindRow, kindRows } from "@dray/api/schema";
 import type { ResourceFacts, SubresourceFacts } from "./facts.ts";
 import type { ResourceModel } from "./model.ts";
@@ -61,6 +61,9 @@ export function servedResources(
     })
     .map((row) => servedResource(row, storedRow(row, rows), version));
 }
+
+/** Returns the feature gate without which no server serves the kind. */
+export const gateOfKind = (row: KindRow): FeatureGate | undefined => servedKind(row)?.facts?.gate;
 
 /** Returns a resource that every server serves, in the version v1. */
 export function requiredResource(

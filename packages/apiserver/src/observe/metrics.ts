@@ -1,3 +1,4 @@
+import { type Features, gateStage } from "@dray/api";
 import type { Log } from "@dray/client";
 import type { Limiter } from "../flowcontrol/limiter.ts";
 import type { ServedResource } from "../kinds/resources.ts";
@@ -55,6 +56,18 @@ export class Metrics {
     const bucket = bounds.findIndex((bound) => seconds <= bound);
     counted.durations[bucket < 0 ? bounds.length : bucket]!++;
     counted.sum += seconds;
+  }
+
+  /**
+   * Returns which feature gates are on.
+   * Upstream: component-base/metrics/prometheus/feature, RecordFeatureInfo.
+   */
+  static gates({ states, version }: Features): string {
+    const lines = [...states].map(
+      ([name, enabled]) =>
+        `kubernetes_feature_enabled{name="${name}",stage="${gateStage(name, version)}"} ${enabled ? 1 : 0}`,
+    );
+    return ["# TYPE kubernetes_feature_enabled gauge", ...lines, ""].join("\n");
   }
 
   /** Returns the text exposition format of Prometheus. */

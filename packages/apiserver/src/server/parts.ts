@@ -253,7 +253,7 @@ function nonResourcePaths(
     health: healthChecks({ storage, startup, hasEnded: () => signal.aborted }),
     tokens,
     jwksUri: options.serviceAccounts?.jwksUri,
-    metrics: () => metrics.text(storage, control.limiter, log),
+    metrics: () => `${Metrics.gates(features)}${metrics.text(storage, control.limiter, log)}`,
     dump: control.dump,
     address: hostPort(advertisedAddress, advertisedPort),
   });
