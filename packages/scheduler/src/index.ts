@@ -8,6 +8,7 @@ export type { SchedulerConfiguration } from "./config/types.ts";
 export type * from "./framework/framework.ts";
 export type { NodeInfo } from "./framework/node-info.ts";
 export { createOfflineScheduler } from "./offline/offline.ts";
+export { ignoredParts } from "./offline/profiles.ts";
 export type { Shortage } from "./offline/shortages.ts";
 export type { OfflineObject, OfflineOptions, OfflineScheduler, Placement } from "./offline/types.ts";
 export { extendedClaimOf } from "./plugins/dynamic-resources/extended-resources.ts";

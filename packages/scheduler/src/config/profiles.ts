@@ -103,7 +103,9 @@ function readPluginConfig(fields: Fields, features: Features): PluginArgs {
     const given = entry.object("args");
     if (given !== undefined) {
       if (hasArgs(name)) Object.assign(args, { [name]: readArgs(name, given, features) });
-      else if (name !== "") entry.errors.at("args").forbidden(`plugin ${name} has no arguments`);
+      // The arguments of other programs' plugins are theirs.
+      else if (defaultMultiPoint.enabled.some((plugin) => plugin.name === name))
+        entry.errors.at("args").forbidden(`plugin ${name} has no arguments`);
     }
     entry.end();
   }

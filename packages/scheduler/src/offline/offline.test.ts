@@ -3,7 +3,13 @@ import { test } from "node:test";
 import { featuresOf, type KubeObject } from "@dray/api";
 import { Namespace, Node, Pod } from "@dray/api/core/v1";
 import { DeviceClass, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
-import { createOfflineScheduler, type OfflineObject, type OfflineScheduler } from "@dray/scheduler";
+import {
+  createOfflineScheduler,
+  ignoredParts,
+  type OfflineObject,
+  type OfflineScheduler,
+  parseSchedulerConfiguration,
+} from "@dray/scheduler";
 import { partial } from "@dray/testing/partial";
 import { devicesOf, uses, withCluster } from "../testing/cluster.ts";
 
@@ -323,4 +329,66 @@ test("schedules a claim with numbers beyond 2^53", async () => {
     type: "placed",
     node: "a",
   });
+});
+
+test("pods are scheduled by the profile of their scheduler, as a configuration has it", async () => {
+  const text = `apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  plugins:
+    queueSort: {enabled: [{name: Coscheduling}], disabled: [{name: "*"}]}
+- schedulerName: packing
+  plugins:
+    queueSort: {enabled: [{name: Coscheduling}], disabled: [{name: "*"}]}
+    filter: {disabled: [{name: NodeUnschedulable}], enabled: [{name: Coscheduling}]}
+    bind: {enabled: [{name: OwnBinder}], disabled: [{name: "*"}]}
+  pluginConfig:
+  - name: Coscheduling
+    args: {permitWaitingTimeSeconds: 10}
+  - name: NodeResourcesFit
+    args:
+      scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 1}]}
+extenders: [{urlPrefix: "http://127.0.0.1:1", managedResources: [{name: example.com/x, ignoredByScheduler: true}]}]
+`;
+  const configuration = parseSchedulerConfiguration(text, featuresOf());
+  assert.deepEqual(ignoredParts(configuration), [
+    "plugin Coscheduling of profile default-scheduler",
+    "plugin Coscheduling of profile packing",
+    "plugin OwnBinder of profile packing",
+    "extender http://127.0.0.1:1",
+  ]);
+  const scheduler = createOfflineScheduler({
+    features: featuresOf(),
+    newId: () => "",
+    now: () => 0,
+    configuration,
+  });
+  const [full, empty, cordoned] = [node("full"), node("empty"), node("cordoned")];
+  for (const each of [
+    full,
+    empty,
+    {
+      ...cordoned,
+      metadata: { ...cordoned.metadata, labels: { cordoned: "yes" } },
+      spec: { unschedulable: true },
+    },
+  ])
+    scheduler.add(each);
+  scheduler.add(pod("there", "2", { nodeName: "full" }));
+  const place = async (name: string, schedulerName: string, more: object = {}): Promise<string> => {
+    const result = await scheduler.preview(pod(name, "1", { schedulerName, ...more }));
+    return result.type === "placed" ? result.node : result.type;
+  };
+  assert.equal(await place("p0", "default-scheduler"), "empty");
+  assert.equal(await place("p1", "packing"), "full");
+  // An unknown scheduler counts as the default one.
+  assert.equal(await place("p2", "other"), "empty");
+  // Its filter for cordoned nodes is off.
+  assert.equal(await place("p3", "packing", { nodeSelector: { cordoned: "yes" } }), "cordoned");
+  const asks = pod("p4", "1");
+  const { containers } = asks.spec;
+  const extended = { ...containers[0]!, resources: { requests: { "example.com/x": "1" } } };
+  const ofExtender = { ...asks, spec: { ...asks.spec, containers: [extended] } };
+  assert.equal((await scheduler.preview(ofExtender)).type, "placed");
 });

@@ -3,9 +3,7 @@ import type { Features } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import type { SchedulerCache } from "../cache/cache.ts";
 import { assumed } from "../cycle/binding-cycle.ts";
-import { type Decision, SchedulingCycle } from "../cycle/scheduling-cycle.ts";
-import { type ExtensionPoints, extensionPoints } from "../framework/extension-points.ts";
-import type { Plugin } from "../framework/framework.ts";
+import type { Decision } from "../cycle/scheduling-cycle.ts";
 import {
   type ExtendedClass,
   extendedClaim,
@@ -13,11 +11,12 @@ import {
   servedResources,
 } from "../plugins/dynamic-resources/extended-resources.ts";
 import { claimsOf } from "../plugins/dynamic-resources/pod-claims.ts";
-import { createPlugins, defaultPlugins } from "../plugins/registry.ts";
+import type { PluginOptions } from "../plugins/registry.ts";
 import { hasPodGroups } from "../podgroup/pod-groups.ts";
 import type { Reserving } from "../podgroup-cycle/placement.ts";
 import { OfflineObjects } from "./objects.ts";
 import { offlineGroups, refusedPlacement } from "./pod-groups.ts";
+import { offlineProfiles } from "./profiles.ts";
 import { shortagesOf } from "./shortages.ts";
 import type { OfflineOptions, OfflineScheduler, Placement } from "./types.ts";
 
@@ -25,20 +24,16 @@ export function createOfflineScheduler(options: OfflineOptions): OfflineSchedule
   const { features } = options;
   const objects = new OfflineObjects(options);
   const { equivalentPods, cache, claims, groups } = objects;
-  const plugins = pluginsOver(objects, options);
-  const points = extensionPoints(plugins, () => defaultPlugins);
-  const cycle = new SchedulingCycle(points, {
-    random: () => 0,
-    enough: (nodes) => nodes,
-  });
+  const profileOf = offlineProfiles(options.configuration, pluginOptions(objects, options));
 
   async function decide(pod: Pod): Promise<Decision> {
+    const { cycle, points } = profileOf(pod);
     for (;;) {
       const decision = cycle.decide(pod, objects.nodes, equivalentPods.resultsFor(pod));
       if (decision.type === "placed") return decision;
       const { deallocated } = claims;
-      for (const plugin of plugins)
-        await plugin.postFilter?.(decision.state, pod, decision.diagnosis.rejections);
+      for (const plugin of points.postFilter)
+        await plugin.postFilter(decision.state, pod, decision.diagnosis.rejections);
       // An idle claim gave its devices back: the pod is tried again.
       if (claims.deallocated === deallocated) return decision;
       equivalentPods.clear();
@@ -49,8 +44,8 @@ export function createOfflineScheduler(options: OfflineOptions): OfflineSchedule
 
   /** Pods of a group that are asked about one by one do not wait for the others. */
   function gateOf(pod: Pod, inGroup: boolean): string | undefined {
-    for (const plugin of plugins) {
-      const message = inGroup || plugin.name !== "GangScheduling" ? plugin.preEnqueue?.(pod) : undefined;
+    for (const plugin of profileOf(pod).points.preEnqueue) {
+      const message = inGroup || plugin.name !== "GangScheduling" ? plugin.preEnqueue(pod) : undefined;
       if (message !== undefined) return message;
     }
     return undefined;
@@ -69,12 +64,13 @@ export function createOfflineScheduler(options: OfflineOptions): OfflineSchedule
     return refusedPlacement(decision.diagnosis);
   }
 
-  const reserving = reservingIn(cache, points, plugins);
+  const reserving = reservingIn(cache);
 
   /** Writes what is reserved, and puts the pod on its node for good. */
   async function settle(pod: Pod, { node, state }: Decision & { type: "placed" }): Promise<Placement> {
     equivalentPods.devicesTaken();
-    for (const plugin of plugins) await plugin.preBind?.(state, pod, node);
+    const { points } = profileOf(pod);
+    for (const plugin of points.preBind) await plugin.preBind(state, pod, node);
     const known = assumed(points, state, pod, node);
     cache.setPod({ ...known, spec: { ...pod.spec, nodeName: node.name } });
     return { type: "placed", node: node.name };
@@ -83,7 +79,7 @@ export function createOfflineScheduler(options: OfflineOptions): OfflineSchedule
   const placeGroup = offlineGroups({
     groups,
     reserving,
-    profile: { name: "", points, cycle },
+    profileOf,
     features,
     nodes: () => objects.nodes,
     gateOf: (pod) => gateOf(pod, true),
@@ -103,7 +99,7 @@ export function createOfflineScheduler(options: OfflineOptions): OfflineSchedule
     async schedule(pod) {
       const decision = await attempt(pod);
       if (decision.type !== "placed") return decision;
-      reserving.take({ name: "", points, cycle }, { pod }, decision);
+      reserving.take(profileOf(pod), { pod }, decision);
       return settle(pod, decision);
     },
     scheduleGroup: placeGroup,
@@ -123,13 +119,13 @@ export function createOfflineScheduler(options: OfflineOptions): OfflineSchedule
 const extendedClassOf = (objects: OfflineObjects, features: Features): ExtendedClass | undefined =>
   features.enabled("DRAExtendedResource") ? objects.extendedClass : undefined;
 
-function pluginsOver(
+function pluginOptions(
   objects: OfflineObjects,
   { features, newId, now, volumes = false }: OfflineOptions,
-): readonly Plugin[] {
+): PluginOptions {
   const { allocator, claims, groups, pending } = objects;
   const extendedClass = extendedClassOf(objects, features);
-  return createPlugins({
+  return {
     features,
     allocator,
     claims,
@@ -142,23 +138,23 @@ function pluginsOver(
     namespaceLabels: (name) => objects.namespaces.get(name)?.metadata.labels,
     now,
     random: () => 0,
-  });
+  };
 }
 
 /** Assumes pods on their nodes with what plugins reserve for them. */
-function reservingIn(cache: SchedulerCache, points: ExtensionPoints, plugins: readonly Plugin[]): Reserving {
+function reservingIn(cache: SchedulerCache): Reserving {
   return {
-    take(_profile, { pod }, { node, state }) {
+    take({ points }, { pod }, { node, state }) {
       cache.assume(assumed(points, state, pod, node), node.name);
-      for (const plugin of plugins) {
+      for (const plugin of points.reserve) {
         const rejection = plugin.reserve?.(state, pod, node);
         if (rejection !== undefined) return rejection;
       }
       return undefined;
     },
-    undo(_profile, pod, node, state) {
+    undo({ points }, pod, node, state) {
       cache.unassume(pod.metadata.uid);
-      for (const plugin of plugins.toReversed()) plugin.undo?.(state, pod, node);
+      for (const plugin of points.reserve.toReversed()) plugin.undo?.(state, pod, node);
     },
   };
 }

@@ -1,6 +1,5 @@
 import type { Features } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
-import type { Profile } from "../cycle/profile.ts";
 import type { Decision } from "../cycle/scheduling-cycle.ts";
 import { type Diagnosis, diagnosisText } from "../framework/diagnosis.ts";
 import type { CycleState, GroupTrial } from "../framework/framework.ts";
@@ -16,12 +15,13 @@ import {
   type MemberResult,
   type Reserving,
 } from "../podgroup-cycle/placement.ts";
+import type { ProfileOf } from "./profiles.ts";
 import type { OfflineScheduler, Placement } from "./types.ts";
 
 export interface OfflineGroupsOptions {
   readonly groups: PodGroups;
   readonly reserving: Reserving;
-  readonly profile: Pick<Profile, "name" | "points" | "cycle">;
+  readonly profileOf: ProfileOf;
   readonly features: Features;
   readonly nodes: () => readonly NodeInfo[];
   /** Why the pod is not tried. */
@@ -44,7 +44,7 @@ export function refusedPlacement(diagnosis: Diagnosis): Refused {
 
 /** Groups of pods without a cluster. Nothing is preempted. */
 export function offlineGroups(options: OfflineGroupsOptions): OfflineScheduler["scheduleGroup"] {
-  const { groups, reserving, profile, features, nodes, gateOf, settle, freed } = options;
+  const { groups, reserving, profileOf, features, nodes, gateOf, settle, freed } = options;
   const placer = new GroupPlacer({
     groups,
     bindings: reserving,
@@ -55,6 +55,8 @@ export function offlineGroups(options: OfflineGroupsOptions): OfflineScheduler["
 
   /** A claim that gives its devices back is worth another try. */
   async function place(root: GroupNode, pods: readonly Pod[]): Promise<GroupResult> {
+    // A group has the profile of its pods.
+    const profile = profileOf(pods[0]!);
     for (;;) {
       const state: CycleState = new Map();
       const result = placer.place({ profile, state }, root, nodes());

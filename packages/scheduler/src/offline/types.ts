@@ -10,6 +10,7 @@ import type {
   StorageClass,
   VolumeAttachment,
 } from "@dray/api/storage/v1";
+import type { SchedulerConfiguration } from "../config/types.ts";
 import type { Rejection } from "../framework/framework.ts";
 import type { Shortage } from "./shortages.ts";
 
@@ -21,6 +22,8 @@ export interface OfflineOptions {
   readonly now: () => number;
   /** Compiled selectors, to share with other schedulers and allocators. */
   readonly environment?: AllocatorOptions["environment"];
+  /** The scheduler's profiles; one of the default plugins if absent. */
+  readonly configuration?: SchedulerConfiguration | undefined;
   /** Whether pods need their volumes: then `add` gets all objects of storage. */
   readonly volumes?: boolean;
 }

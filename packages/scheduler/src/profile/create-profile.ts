@@ -93,7 +93,10 @@ const leftOutText = ({ message }: Error): string =>
   `The scheduler cannot read this node, or a pod or device on it (${message}): no pod is placed here until the object has changed. The scheduler's log has the place; please report it.`;
 
 /** Resources that extenders manage alone are not counted. Upstream: scheduler.go, buildExtenders. */
-function withoutManagedResources(args: PluginArgs, { extenders }: SchedulerConfiguration): PluginArgs {
+export function withoutManagedResources(
+  args: PluginArgs,
+  { extenders }: Pick<SchedulerConfiguration, "extenders">,
+): PluginArgs {
   const managed = extenders.flatMap(({ managedResources }) =>
     managedResources.flatMap(({ name, ignoredByScheduler }) => (ignoredByScheduler ? [name] : [])),
   );
