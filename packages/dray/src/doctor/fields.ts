@@ -1,10 +1,9 @@
 import type { KubeObject } from "@dray/api";
 import { typeRows } from "@dray/api/schema";
+import { appliedObject, lastApplied } from "../manifests/last-applied.ts";
 import type { Located } from "../manifests/place.ts";
 import { names } from "../text/words.ts";
 import { type Finding, finding, kubectl, type Snapshot } from "./finding.ts";
-
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 type Plain = Readonly<Record<string, unknown>>;
 
@@ -18,7 +17,7 @@ export function checkFields({ world }: Snapshot): Finding[] {
   ];
   return objects.flatMap(({ object }) => {
     const applied = appliedObject(object);
-    const fromApply = applied === undefined ? [] : missingPaths(applied["spec"], specOf(object), "spec");
+    const fromApply = applied === undefined ? [] : missingPaths(specOf(applied), specOf(object), "spec");
     // An empty value also has an owner and is not stored: only fields that can be dropped count.
     const owned = ownedPaths(object).filter(
       (path) => !fromApply.includes(path) && gateOf(path) !== undefined,
@@ -46,22 +45,6 @@ export function checkFields({ world }: Snapshot): Finding[] {
 }
 
 const specOf = (object: KubeObject): unknown => (object as { spec?: unknown }).spec;
-
-/**
- * Returns kubectl's last applied configuration; undefined if it is missing or of another version than the
- * object.
- */
-function appliedObject(object: KubeObject): Plain | undefined {
-  const text = object.metadata.annotations?.[lastApplied];
-  if (text === undefined) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    return isPlain(value) && value["apiVersion"] === object.apiVersion ? value : undefined;
-  } catch {
-    // Any user can write the annotation.
-    return undefined;
-  }
-}
 
 /** Reports whether stored objects leave the value out. */
 const isEmpty = (value: unknown): boolean =>

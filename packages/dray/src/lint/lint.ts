@@ -1,4 +1,5 @@
 import type { Features } from "@dray/api";
+import type { SchedulerConfiguration } from "@dray/scheduler";
 import { checkDeviceExpression } from "../cel/check-device-expression.ts";
 import { expressionsOf } from "../cel/expressions.ts";
 import type { DecodeOptions } from "../manifests/decode.ts";
@@ -25,6 +26,8 @@ export interface LintInput {
   readonly cluster: Existing | undefined;
   readonly served: Served;
   readonly options: DecodeOptions;
+  /** The profiles of the scheduler; the default one if absent. */
+  readonly configuration?: SchedulerConfiguration | undefined;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly server: TrialServer;
@@ -65,6 +68,7 @@ export async function lint(input: LintInput): Promise<LintResult> {
     world: worldOf(subjects, clusterWorld),
     cluster: clusterWorld,
     hasCluster: cluster !== undefined,
+    configuration: input.configuration,
     now,
   };
   const unasked: Subject[] = [];

@@ -68,7 +68,7 @@ test("lint and plan do not throw on mutated manifests", async () => {
       const plan = await makePlan(world, { features, now: () => 0 });
       const { scheduler } = plan.cluster;
       const find = (namespace: string, name: string) => scheduler.claim(namespace, name);
-      const warnings = podWarnings(world, plan.pods, find, features);
+      const warnings = podWarnings(world, plan.pods, find, { features });
       const counts = { kubernetesVersion: "1.37", warnings, errors: problems, leftOut: leftOut.length };
       assert.ok(planText(plan.pods, summarize(plan, counts), { wide: true, leftOut }).length > 0);
     } catch (error) {

@@ -21,7 +21,7 @@ export async function checkPods(
   blamed: ReadonlySet<string>,
   onProgress: (text: string) => void,
 ): Promise<Finding[]> {
-  const { world, features, now } = context;
+  const { world, features, configuration, now } = context;
   const nodes = world.all("Node").map(({ object }) => object);
   const subjects = context.subjects.filter(
     (subject) => anywhere.has(subject.draft.kind) && !subject.stored && !usesBlamed(subject, blamed),
@@ -30,6 +30,7 @@ export async function checkPods(
   let ids = 0;
   const scheduler = createOfflineScheduler({
     features,
+    configuration,
     now,
     newId: () => uidOf("share", undefined, String(ids++)),
   });

@@ -1,6 +1,7 @@
 import type { Features, KubeObject } from "@dray/api";
 import { kindOf } from "@dray/api/codec";
 import type { KindRow } from "@dray/api/schema";
+import type { SchedulerConfiguration } from "@dray/scheduler";
 import {
   type Decoded,
   type DecodeOptions,
@@ -57,6 +58,8 @@ export interface LintContext {
   readonly cluster: World;
   /** A cluster was read: an object that neither it nor the manifests have is missing. */
   readonly hasCluster: boolean;
+  /** The profiles of the scheduler; undefined: the default one. */
+  readonly configuration: SchedulerConfiguration | undefined;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }

@@ -1,17 +1,19 @@
-import type { Features } from "@dray/api";
+import { type Features, parseFeatureGates } from "@dray/api";
 import { createRestMapper, type DiscoveredKind } from "@dray/client";
 import { type Connection, connect } from "../connection/connect.ts";
 import { clusterName, type Live, liveVersion, readLive } from "../manifests/live.ts";
+import type { ClusterFlags } from "../options/manifest-options.ts";
 import { featuresOption } from "../options/values.ts";
 import { drayVersion } from "../process/dray-version.ts";
-
-export interface ClusterFlags {
-  readonly kubeconfig?: string;
-  readonly context?: string;
-  readonly namespace?: string;
-  readonly kubernetesVersion?: string;
-  readonly featureGates?: string;
-}
+import {
+  type FoundGate,
+  featuresFrom,
+  gatesOfCommandLines,
+  gatesOfFields,
+  gatesOfKinds,
+  gatesOfMetrics,
+} from "./gates.ts";
+import { type LiveSchedulerConfig, liveSchedulerConfig } from "./scheduler-config.ts";
 
 /** The objects of a cluster, and the rules of its release. */
 export interface ReadCluster {
@@ -23,29 +25,63 @@ export interface ReadCluster {
   readonly notes: readonly string[];
   /** The served kinds. */
   readonly kinds: readonly DiscoveredKind[];
+  /** The configuration of its scheduler, as far as it is known. */
+  readonly schedulerConfig: LiveSchedulerConfig;
 }
 
 /** A connection to the cluster of the flags, and the rules of its release. */
-export interface OpenCluster extends Omit<ReadCluster, "live" | "kinds"> {
+export interface OpenCluster extends Omit<ReadCluster, "live" | "schedulerConfig"> {
   readonly connection: Connection;
+  /** The gates that are known without objects; undefined `metrics`: no right to read them. */
+  readonly gates: {
+    readonly metrics: readonly FoundGate[] | undefined;
+    readonly kinds: readonly FoundGate[];
+  };
 }
 
 /**
- * Reads the cluster of the flags, with kubectl's precedence of flags, environment and files. `withKinds`:
- * also the served kinds.
+ * Reads the cluster of the flags, with kubectl's precedence of flags, environment and files. Gates that
+ * /metrics does not report are those that its objects show.
  */
-export function readCluster(flags: ClusterFlags, withKinds = false): Promise<ReadCluster> {
-  return withCluster(flags, async ({ connection, ...cluster }) => {
-    const { namespace, features } = cluster;
-    const [live, kinds] = await Promise.all([
-      readLive(connection, namespace, features),
-      withKinds ? createRestMapper(connection.client).kinds() : [],
-    ]);
-    return { ...cluster, live, kinds };
+export function readCluster(flags: ClusterFlags): Promise<ReadCluster> {
+  return withCluster(flags, async ({ connection, gates, ...cluster }) => {
+    const { name, namespace, features: first } = cluster;
+    const live = await readLive(connection, namespace, first);
+    const found = gates.metrics ?? [
+      ...gatesOfCommandLines(live.objects),
+      ...gates.kinds,
+      ...gatesOfFields(live.objects, first),
+    ];
+    const { features, used } = featuresFrom(first.version, found, flagGates(flags));
+    const notes = [
+      ...cluster.notes,
+      ...(gates.metrics === undefined ? [unreadMetrics(name, first.version)] : []),
+      ...gateNotes(name, first.version, used),
+    ];
+    const schedulerConfig = liveSchedulerConfig(connection, flags, live.objects);
+    return { ...cluster, live, features, notes, schedulerConfig };
   });
 }
 
-/** Connects to the cluster of the flags, reads its release, and closes the connection after `use`. */
+const unreadMetrics = (name: string, version: string): string =>
+  `${name}: no right to get /metrics: feature gates are those that its objects and API versions show, else the defaults of ${version} (--feature-gates sets them)`;
+
+/** Names the gates that differ from the defaults, by their source. */
+function gateNotes(name: string, version: string, used: readonly FoundGate[]): string[] {
+  const bySource = Map.groupBy(used, ({ source }) => source);
+  return [...bySource].map(([source, gates]) => {
+    const list = gates.map(({ gate, enabled }) => `${gate}=${enabled}`).join(",");
+    return `${name}: gates that differ from the defaults of ${version}, by ${source}: ${list}`;
+  });
+}
+
+const flagGates = ({ featureGates }: ClusterFlags): ReadonlyMap<string, boolean> =>
+  parseFeatureGates(featureGates ?? "");
+
+/**
+ * Connects to the cluster of the flags, reads its release, kinds and feature gates, and closes the connection
+ * after `use`.
+ */
 export async function withCluster<T>(
   flags: ClusterFlags,
   use: (cluster: OpenCluster) => Promise<T>,
@@ -63,9 +99,15 @@ export async function withCluster<T>(
           `${name} is Kubernetes ${server}: the rules of ${rules} are used, the nearest that Dray knows`,
         );
     }
-    const features = featuresOption({ ...flags, kubernetesVersion });
+    const { version } = featuresOption({ ...flags, kubernetesVersion });
+    const [metrics, kinds] = await Promise.all([
+      gatesOfMetrics(connection),
+      createRestMapper(connection.client).kinds(),
+    ]);
+    const gates = { metrics, kinds: gatesOfKinds(kinds) };
+    const { features } = featuresFrom(version, metrics ?? gates.kinds, flagGates(flags));
     const namespace = flags.namespace ?? connection.namespace;
-    return await use({ connection, name, namespace, features, notes });
+    return await use({ connection, name, namespace, features, notes, kinds, gates });
   } finally {
     connection.client.close();
   }

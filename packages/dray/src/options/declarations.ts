@@ -35,8 +35,8 @@ export const kubernetesVersion = (otherwise = "the newest"): Option =>
     `Kubernetes release to behave as: 1.34 to 1.37 (default: ${otherwise})`,
   );
 
-export const featureGates = (): Option =>
-  new Option("--feature-gates <gates>", "A=true,B=false: gates to set apart from the release's defaults");
+export const featureGates = (otherwise = "the release's defaults"): Option =>
+  new Option("--feature-gates <gates>", `A=true,B=false: gates to set (default: ${otherwise})`);
 
 export const runtimeConfig = (): Option =>
   new Option(

@@ -46,9 +46,13 @@ async function create(manifest: Manifest, namespace = "default"): Promise<void> 
 }
 
 async function grant(user: string, resources: readonly string[], namespace?: string): Promise<void> {
-  const rules = [
-    { apiGroups: ["*"], resources: resources.map((each) => each.split(".")[0]!), verbs: ["list"] },
-  ];
+  const lists = {
+    apiGroups: ["*"],
+    resources: resources.map((each) => each.split(".")[0]!),
+    verbs: ["list"],
+  };
+  const metrics = { nonResourceURLs: ["/metrics"], verbs: ["get"] };
+  const rules = [lists, ...(user === "reader" ? [metrics] : [])];
   const name = `${user}-${namespace ?? "all"}`;
   const [role, binding] =
     namespace === undefined ? ["ClusterRole", "ClusterRoleBinding"] : ["Role", "RoleBinding"];

@@ -3,7 +3,12 @@ import type { Pod } from "@dray/api/core/v1";
 import { createdPodClaims } from "@dray/api/pod";
 import type { AllocationResult, ResourceClaim } from "@dray/api/resource/v1";
 import { timeText } from "@dray/client";
-import { createOfflineScheduler, type OfflineScheduler, type Placement } from "@dray/scheduler";
+import {
+  createOfflineScheduler,
+  type OfflineScheduler,
+  type Placement,
+  type SchedulerConfiguration,
+} from "@dray/scheduler";
 import { uidOf } from "../manifests/decode.ts";
 import { jsonText } from "../manifests/json-text.ts";
 import { missingText } from "../manifests/missing.ts";
@@ -17,6 +22,8 @@ import { type OriginPod, podsOf } from "./workloads.ts";
 
 export interface PlanOptions {
   readonly features: Features;
+  /** The profiles of the scheduler; the default one if absent. */
+  readonly configuration?: SchedulerConfiguration | undefined;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Called before each pod with the number of placed pods, and the total. */

@@ -1,10 +1,13 @@
-import { type Features, matchesNodeSelector } from "@dray/api";
+import { matchesNodeSelector } from "@dray/api";
 import { createdPodClaims } from "@dray/api/pod";
 import type { ResourceClaim } from "@dray/api/resource/v1";
 import { placeText } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
-import type { PlannedPod } from "./plan.ts";
+import { names } from "../text/words.ts";
+import type { PlannedPod, PlanOptions } from "./plan.ts";
 import { isBound } from "./units.ts";
+
+const defaultScheduler = "default-scheduler";
 
 type FindClaim = (namespace: string, name: string) => ResourceClaim | undefined;
 
@@ -19,16 +22,17 @@ export function podWarnings(
   world: World,
   pods: readonly PlannedPod[],
   claim: FindClaim,
-  features: Features,
+  { features, configuration }: Pick<PlanOptions, "features" | "configuration">,
 ): string[] {
   const found = new Map<string, PlannedPod & FieldRemark>();
   const withExtended = features.enabled("DRAExtendedResource");
+  const schedulers = configuration?.profiles.map(({ schedulerName }) => schedulerName) ?? [defaultScheduler];
   const classes = withExtended ? new Map<string, string>() : classesByResource(world);
   for (const planned of pods) {
     const { pod, place, origin } = planned;
     const remarks = [
       ...containerWarnings(planned, claim),
-      ...(isBound(pod) ? boundWarnings(world, planned, claim) : leftOut(planned)),
+      ...(isBound(pod) ? boundWarnings(world, planned, claim) : leftOut(planned, schedulers)),
       ...(isBound(pod) ? [] : extendedResources(classes, planned)),
     ];
     for (const { path, text } of remarks) {
@@ -107,19 +111,17 @@ function boundWarnings(world: World, { pod, hints }: PlannedPod, claim: FindClai
 }
 
 /** Finds input of a cluster's scheduler that this plan ignores. */
-function leftOut({ pod, path }: PlannedPod): FieldRemark[] {
+function leftOut({ pod, path }: PlannedPod, schedulers: readonly string[]): FieldRemark[] {
   const { spec } = pod;
   const volume = (spec.volumes ?? []).find(
     ({ persistentVolumeClaim, ephemeral }) => persistentVolumeClaim !== undefined || ephemeral !== undefined,
   );
-  const other = spec.schedulerName ?? "default-scheduler";
+  const other = spec.schedulerName ?? defaultScheduler;
+  const rules = schedulers.includes(defaultScheduler) ? "the default scheduler" : `profile ${schedulers[0]}`;
+  const known = schedulers.length === 1 ? "" : ` (profiles: ${names(schedulers)})`;
   const remarks: [condition: boolean, field: string, text: string][] = [
     [volume !== undefined, "volumes", `where ${volume?.name} can be mounted is not looked at`],
-    [
-      other !== "default-scheduler",
-      "schedulerName",
-      `${other} is planned by the rules of the default scheduler`,
-    ],
+    [!schedulers.includes(other), "schedulerName", `${other} is planned by the rules of ${rules}${known}`],
   ];
   return remarks
     .filter(([condition]) => condition)

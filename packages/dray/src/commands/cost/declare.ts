@@ -1,38 +1,15 @@
 import { type Command, Option } from "commander";
-import {
-  context,
-  example,
-  featureGates,
-  kubeconfig,
-  kubernetesVersion,
-  repeated,
-} from "../../options/declarations.ts";
+import { example } from "../../options/declarations.ts";
+import { clusterFileOption, clusterOptions, manifestOptions } from "../../options/manifest-options.ts";
 
 /** `dray cost` */
 export function declareCost(program: Command): void {
-  program
+  const command = program
     .command("cost")
-    .description("show the devices, capacity and counters that pods, workloads, gangs and claims would hold")
-    .addOption(
-      repeated("-f, --filename <file>", "manifests: a file, a directory, - for standard input", "none"),
-    )
-    .option("-R, --recursive", "read the folders in directories, too")
-    .addOption(
-      repeated(
-        "--cluster <file>",
-        "objects of the cluster, as output of `kubectl get -o yaml`: classes, templates, slices, nodes",
-        "none",
-      ),
-    )
-    .option("--live", "ask the cluster of the current context what it has, with lists only")
-    .addOption(kubeconfig("kubeconfig of a cluster to ask (--live: $KUBECONFIG, ~/.kube/config)"))
-    .addOption(context("context of the kubeconfig, of a cluster to ask"))
-    .option(
-      "-n, --namespace <name>",
-      'where objects live that do not say it (default: that of the context, "default" without a cluster)',
-    )
-    .addOption(kubernetesVersion("the newest, or that of the cluster"))
-    .addOption(featureGates())
+    .description("show the devices, capacity and counters that pods, workloads, gangs and claims would hold");
+  manifestOptions(command, "manifests: a file, a directory, - for standard input");
+  clusterFileOption(command, "classes, templates, slices, nodes");
+  clusterOptions(command, "ask the cluster of the current context what it has, with lists only")
     .addOption(
       new Option(
         "-o, --output <format>",

@@ -7,8 +7,9 @@ import { problemTexts } from "../../manifests/problem.ts";
 import { readObjects } from "../../manifests/read.ts";
 import { Selectors } from "../../manifests/selectors.ts";
 import { World } from "../../manifests/world.ts";
-import { type ClusterFlags, readCluster } from "../../observe/cluster.ts";
+import { readCluster } from "../../observe/cluster.ts";
 import { existingObjects } from "../../observe/cluster-files.ts";
+import { type ClusterFlags, namesCluster } from "../../options/manifest-options.ts";
 import { featuresOption } from "../../options/values.ts";
 import { UsageError } from "../../terminal/failure.ts";
 import { printData } from "../../terminal/print-data.ts";
@@ -19,7 +20,6 @@ export interface CostFlags extends ClusterFlags {
   readonly filename: readonly string[];
   readonly recursive?: boolean;
   readonly cluster: readonly string[];
-  readonly live?: boolean;
   readonly output?: "json" | "yaml" | "wide";
 }
 
@@ -33,7 +33,7 @@ async function costWith(flags: CostFlags, progress: Progress): Promise<void> {
   if (flags.filename.length === 0)
     throw new UsageError("name the manifests with -f: files, directories, - for standard input");
   const sources = await readSources(flags.filename, flags.recursive);
-  const isLive = flags.live === true || flags.kubeconfig !== undefined || flags.context !== undefined;
+  const isLive = namesCluster(flags);
   if (isLive) progress.update("Reading the cluster");
   const live = isLive ? await readCluster(flags) : undefined;
   const features = live?.features ?? featuresOption(flags);

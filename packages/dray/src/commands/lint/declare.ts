@@ -1,37 +1,21 @@
 import { type Command, Option } from "commander";
+import { example, repeated } from "../../options/declarations.ts";
 import {
-  context,
-  example,
-  featureGates,
-  kubeconfig,
-  kubernetesVersion,
-  repeated,
-} from "../../options/declarations.ts";
+  clusterFileOption,
+  clusterOptions,
+  manifestArguments,
+  schedulerConfigOption,
+} from "../../options/manifest-options.ts";
 
 /** `dray lint` */
 export function declareLint(program: Command): void {
-  program
+  const command = program
     .command("lint")
-    .description("find what in manifests would be rejected or would hang, before they are applied")
-    .argument("[files...]", "files, directories, - for standard input (the output of helm or kustomize)")
-    .addOption(repeated("-f, --filename <file>", "the same as naming it alone; may be repeated", "none"))
-    .option("-R, --recursive", "read the folders in directories, too")
-    .option(
-      "-n, --namespace <name>",
-      'where objects live that do not say it (default: that of the context, "default" without a cluster)',
-    )
-    .addOption(
-      repeated(
-        "--cluster <file>",
-        "objects of the cluster, as output of `kubectl get -o yaml`: used, but not checked",
-        "none",
-      ),
-    )
-    .option("--live", "ask the cluster of the current context what it has, with lists only")
-    .addOption(kubeconfig("kubeconfig of a cluster to ask (--live: $KUBECONFIG, ~/.kube/config)"))
-    .addOption(context("context of the kubeconfig, of a cluster to ask"))
-    .addOption(kubernetesVersion("the newest, or that of the cluster"))
-    .addOption(featureGates())
+    .description("find what in manifests would be rejected or would hang, before they are applied");
+  manifestArguments(command);
+  clusterFileOption(command, "used, but not checked");
+  clusterOptions(command, "ask the cluster of the current context what it has, with lists only");
+  schedulerConfigOption(command)
     .option(
       "--runtime-config <config>",
       "api/all=true, resource.k8s.io/v1beta1=true, ...: API versions that are served",

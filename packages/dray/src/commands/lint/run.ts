@@ -1,4 +1,3 @@
-import { parseFeatureGates } from "@dray/api";
 import { systemClock, timeText } from "@dray/client";
 import type { Finding } from "../../lint/finding.ts";
 import { type LintResult, lint as lintManifests } from "../../lint/lint.ts";
@@ -10,6 +9,8 @@ import { readSources } from "../../manifests/files.ts";
 import { Selectors } from "../../manifests/selectors.ts";
 import { type ReadCluster, readCluster } from "../../observe/cluster.ts";
 import { existingObjects } from "../../observe/cluster-files.ts";
+import { chooseSchedulerConfig } from "../../observe/scheduler-config.ts";
+import { type ClusterFlags, namesCluster } from "../../options/manifest-options.ts";
 import { featuresOption, runtimeConfigOption } from "../../options/values.ts";
 import { reportFailure, UsageError } from "../../terminal/failure.ts";
 import { printData } from "../../terminal/print-data.ts";
@@ -19,16 +20,11 @@ import { didYouMean } from "../../text/similar.ts";
 import { names } from "../../text/words.ts";
 import { TrialServer } from "../../trial-server/server.ts";
 
-export interface LintFlags {
+export interface LintFlags extends ClusterFlags {
+  readonly schedulerConfig?: string;
   readonly filename: readonly string[];
   readonly recursive?: boolean;
-  readonly namespace?: string;
   readonly cluster: readonly string[];
-  readonly live?: boolean;
-  readonly kubeconfig?: string;
-  readonly context?: string;
-  readonly kubernetesVersion?: string;
-  readonly featureGates?: string;
   readonly runtimeConfig?: string;
   readonly severity: "error" | "warning";
   readonly ignore: readonly string[];
@@ -62,9 +58,9 @@ async function lintWith(files: readonly string[], flags: LintFlags, progress: Pr
   const sources = await readSources(filenames, flags.recursive);
   let cluster: ReadCluster | undefined;
   try {
-    const isLive = flags.live === true || flags.kubeconfig !== undefined || flags.context !== undefined;
+    const isLive = namesCluster(flags);
     if (isLive) progress.update("Reading the cluster");
-    cluster = isLive ? await readCluster(flags, true) : undefined;
+    cluster = isLive ? await readCluster(flags) : undefined;
   } catch (error) {
     progress.stop();
     process.exitCode = Math.max(notChecked, reportFailure(error, process.stderr, "dray lint"));
@@ -78,8 +74,10 @@ async function lintWith(files: readonly string[], flags: LintFlags, progress: Pr
     now: timeText(systemClock.now()),
     progress,
   };
+  const { configuration, notes: scheduling } = await chooseSchedulerConfig(flags, cluster, features);
   const notes = [
     ...(cluster?.notes ?? []),
+    ...scheduling,
     ...(cluster?.live.missing ?? []).map(({ resource }) => {
       const without = workloads.has(resource) ? "changes of them are" : "what names them is";
       return `${cluster?.name}: no right to list ${resource}: ${without} not checked`;
@@ -88,7 +86,7 @@ async function lintWith(files: readonly string[], flags: LintFlags, progress: Pr
   const existing = await existingObjects(flags, options, cluster?.live);
   const server = await TrialServer.start({
     kubernetesVersion: features.version,
-    featureGates: parseFeatureGates(flags.featureGates ?? ""),
+    featureGates: new Map(features.states),
   });
   let result: LintResult;
   try {
@@ -97,6 +95,7 @@ async function lintWith(files: readonly string[], flags: LintFlags, progress: Pr
       cluster: existing,
       served: servedBy(features, runtimeConfig, cluster?.kinds),
       options,
+      configuration,
       now: () => systemClock.now(),
       server,
       onProgress: (text) => progress.update(text),

@@ -1,14 +1,13 @@
 import { type Command, Option } from "commander";
 import { example, repeated } from "../../options/declarations.ts";
+import { manifestArguments } from "../../options/manifest-options.ts";
 
 /** `dray migrate` */
 export function declareMigrate(program: Command): void {
-  program
+  const command = program
     .command("migrate")
-    .description("rewrite manifests of older versions of DRA, and of device plugins, as resource.k8s.io/v1")
-    .argument("[files...]", "files, directories, - for standard input (the output of helm or kustomize)")
-    .addOption(repeated("-f, --filename <file>", "the same as naming it alone; may be repeated", "none"))
-    .option("-R, --recursive", "read the folders in directories, too")
+    .description("rewrite manifests of older versions of DRA, and of device plugins, as resource.k8s.io/v1");
+  manifestArguments(command)
     .option("--write", "write the files themselves, instead of printing the result")
     .addOption(
       repeated(

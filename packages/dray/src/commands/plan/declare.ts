@@ -1,40 +1,23 @@
 import { type Command, Option } from "commander";
-import {
-  context,
-  example,
-  featureGates,
-  kubeconfig,
-  kubernetesVersion,
-  repeated,
-} from "../../options/declarations.ts";
+import { example } from "../../options/declarations.ts";
+import { clusterOptions, manifestOptions, schedulerConfigOption } from "../../options/manifest-options.ts";
 
 /** `dray plan` */
 export function declarePlan(program: Command): void {
-  program
+  const command = program
     .command("plan")
-    .description("show where pods would be placed and with which devices, or why not; no cluster is needed")
-    .addOption(
-      repeated(
-        "-f, --filename <file>",
-        "manifests, or output of `kubectl get -o yaml`: a file, a directory, - for standard input",
-        "none",
-      ),
-    )
-    .option("-R, --recursive", "read the folders in directories, too")
-    .option("--live", "read the cluster of the current context, with lists only; -f adds to what it has")
-    .addOption(kubeconfig("kubeconfig of a cluster to read (--live: $KUBECONFIG, ~/.kube/config)"))
-    .addOption(context("context of the kubeconfig, of a cluster to read"))
-    .option(
-      "-n, --namespace <name>",
-      'where objects live that do not say it (default: that of the context, "default" without a cluster)',
-    )
+    .description("show where pods would be placed and with which devices, or why not; no cluster is needed");
+  manifestOptions(
+    command,
+    "manifests, or output of `kubectl get -o yaml`: a file, a directory, - for standard input",
+  );
+  clusterOptions(command, "read the cluster of the current context, with lists only; -f adds to what it has");
+  schedulerConfigOption(command)
     .option("--add-nodes <count>", "number of copies of a node to add; auto: find how many are needed")
     .option(
       "--like <node>",
       "the node that --add-nodes copies, with its ResourceSlices (auto: by default the best kind)",
     )
-    .addOption(kubernetesVersion("the newest, or that of the cluster"))
-    .addOption(featureGates())
     .addOption(
       new Option("-o, --output <format>", "output format; wide: a row for each request").choices([
         "json",

@@ -7,6 +7,8 @@ import { readObjects } from "../../manifests/read.ts";
 import { Selectors } from "../../manifests/selectors.ts";
 import type { World } from "../../manifests/world.ts";
 import { readCluster } from "../../observe/cluster.ts";
+import { chooseSchedulerConfig } from "../../observe/scheduler-config.ts";
+import { type ClusterFlags, namesCluster } from "../../options/manifest-options.ts";
 import { featuresOption, wholeNumber } from "../../options/values.ts";
 import { claimWarnings } from "../../plan/claim-warnings.ts";
 import { copiesOf } from "../../plan/copies.ts";
@@ -24,18 +26,13 @@ import { type Progress, withProgress } from "../../terminal/progress.ts";
 import { remark } from "../../terminal/verbosity.ts";
 import { counted, names } from "../../text/words.ts";
 
-export interface PlanFlags {
+export interface PlanFlags extends ClusterFlags {
+  readonly schedulerConfig?: string;
   readonly filename: readonly string[];
   readonly recursive?: boolean;
-  readonly live?: boolean;
-  readonly kubeconfig?: string;
-  readonly context?: string;
-  readonly namespace?: string;
   readonly addNodes?: string;
   readonly like?: string;
   readonly output?: "json" | "yaml" | "wide";
-  readonly kubernetesVersion?: string;
-  readonly featureGates?: string;
 }
 
 /** Maximum number of nodes that can be added. */
@@ -56,7 +53,7 @@ async function planWith(flags: PlanFlags, progress: Progress): Promise<void> {
       : wholeNumber("--add-nodes", flags.addNodes, 1, maxNodes);
   if (count === undefined && flags.like !== undefined)
     throw new UsageError("--like needs --add-nodes COUNT or --add-nodes auto");
-  const isLive = flags.live === true || flags.kubeconfig !== undefined || flags.context !== undefined;
+  const isLive = namesCluster(flags);
   if (!isLive && flags.filename.length === 0)
     throw new UsageError("name manifests with -f, or a cluster with --live, --kubeconfig or --context");
   const sources = await readSources(flags.filename, flags.recursive);
@@ -78,10 +75,12 @@ async function planWith(flags: PlanFlags, progress: Progress): Promise<void> {
   const { problems, leftOut } = reading;
   const { world, notes: rollouts } = withoutReplacedPods(reading.world, cluster?.live.objects ?? []);
   const lacking = cluster === undefined ? [] : checkRights(cluster.name, cluster.live.missing, world);
-  const notes = [...(cluster?.notes ?? []), ...reading.notes, ...rollouts];
+  const scheduling = await chooseSchedulerConfig(flags, cluster, features);
+  const notes = [...(cluster?.notes ?? []), ...scheduling.notes, ...reading.notes, ...rollouts];
   progress.update("Preparing the plan");
   const options: PlanOptions = {
     features,
+    configuration: scheduling.configuration,
     now: () => systemClock.now(),
     onProgress: (placed, pods) => progress.update(`Placing pods: ${placed} of ${pods}`),
   };
@@ -99,7 +98,7 @@ async function planWith(flags: PlanFlags, progress: Progress): Promise<void> {
       ({ slice, path, message }) => `${placeText(slice.place, path)}: ${message}: its devices are not used`,
     ),
     ...claimWarnings(world),
-    ...podWarnings(world, plan.pods, (namespace, name) => scheduler.claim(namespace, name), features),
+    ...podWarnings(world, plan.pods, (namespace, name) => scheduler.claim(namespace, name), options),
   ];
   const summary = summarize(plan, {
     kubernetesVersion: features.version,
