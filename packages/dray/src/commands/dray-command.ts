@@ -1,7 +1,15 @@
-import { Command, type ErrorOptions, type HelpContext, type ParseOptions } from "commander";
+import {
+  type AddHelpTextContext,
+  type AddHelpTextPosition,
+  Command,
+  type ErrorOptions,
+  type HelpContext,
+  type ParseOptions,
+} from "commander";
 import { LateOption } from "../options/late-option.ts";
 import { UsageError } from "../terminal/failure.ts";
 import { didYouMean } from "../text/similar.ts";
+import { refill } from "../text/wrap.ts";
 
 /** commander's message for a value that is not one of the choices. */
 const optionChoice =
@@ -18,6 +26,9 @@ class HelpNotLoaded extends Error {
     this.command = command;
   }
 }
+
+/** commander's width for pipes and files. */
+const usualHelpWidth = 80;
 
 /** A command that throws its usage errors as UsageError, with suggestions. */
 export class DrayCommand extends Command {
@@ -41,6 +52,17 @@ export class DrayCommand extends Command {
   /** Loads what the help shows of large parts of the program. */
   async loadHelp(): Promise<void> {
     for (const option of this.options) if (option instanceof LateOption) await option.load();
+  }
+
+  /** Fills the text to the width of the rest of the help. */
+  override addHelpText(
+    position: AddHelpTextPosition,
+    text: string | ((context: AddHelpTextContext) => string),
+  ): this {
+    return super.addHelpText(position, (context) => {
+      const width = this.configureOutput().getOutHelpWidth?.() ?? usualHelpWidth;
+      return refill(typeof text === "string" ? text : text(context), width);
+    });
   }
 
   /** Requires `loadHelp`. */

@@ -213,7 +213,7 @@ test("text: a row for each class, ranges where it depends", () => {
     [gpuClass, node("a"), slice("a", 3)],
   );
   assert.equal(
-    costText(data, { wide: false }),
+    costText(data),
     [
       "OBJECT                    PODS   CLAIMS   CLASS   DEVICES   CAPACITY       COUNTERS",
       "ResourceClaim default/c   0      1        gpu     2         memory 160Gi   -",

@@ -1,26 +1,32 @@
-import { columns } from "../text/columns.ts";
+import { type Column, plainFormat, type TableFormat, table } from "../text/table.ts";
 import type { ClassCost, CostData, Held, Range, SubjectCost } from "./data.ts";
 
-/** Formats costs for people. `wide`: also each claim with its alternatives, and the charges of quotas. */
-export function costText({ subjects, total }: CostData, { wide }: { readonly wide: boolean }): string {
-  const header = ["OBJECT", "PODS", "CLAIMS", "CLASS", "DEVICES", "CAPACITY", "COUNTERS"];
+const long = (title: string): Column => ({ title, wraps: true });
+
+/** Formats costs for people. Wide: also each claim with its alternatives, and the charges of quotas. */
+export function costText({ subjects, total }: CostData, format: TableFormat = plainFormat): string {
+  const header = [
+    ...[long("OBJECT"), "PODS", "CLAIMS", long("CLASS"), "DEVICES"],
+    ...[long("CAPACITY"), long("COUNTERS")],
+  ];
   const own = subjects.flatMap((subject) => {
     const claims = subject.claims.reduce((sum, each) => sum + each.claims, 0);
     return rowsOf([subject.object, podsText(subject), String(claims)], subject.classes);
   });
   const all = total === null || subjects.length < 2 ? [] : rowsOf(["total", "", ""], total.classes);
-  const tables = [columns([header, ...own, ...all])];
-  if (wide) {
+  const tables = [table(header, [...own, ...all], format)];
+  if (format.wide) {
     tables.push(
-      columns([
+      table(
         ["OBJECT", "CLAIM", "REQUEST", "CLASS", "DEVICES", "CAPACITY", "COUNTERS", "SUITABLE"],
-        ...claimRows(subjects),
-      ]),
+        claimRows(subjects),
+        format,
+      ),
     );
     const charges = Object.entries(total?.quota ?? {}).flatMap(([namespace, quota]) =>
       Object.entries(quota).map(([name, amount]) => [namespace, name, amount]),
     );
-    if (charges.length > 0) tables.push(columns([["NAMESPACE", "QUOTA", "CHARGED"], ...charges]));
+    if (charges.length > 0) tables.push(table(["NAMESPACE", "QUOTA", "CHARGED"], charges, format));
   }
   return tables.join("\n");
 }

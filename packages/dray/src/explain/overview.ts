@@ -3,7 +3,7 @@ import { isPodTerminal } from "@dray/api/pod";
 import { nameOf } from "../manifests/place.ts";
 import type { LackingRight, Rights } from "../observe/rights.ts";
 import { podsOf } from "../plan/workloads.ts";
-import { columns } from "../text/columns.ts";
+import { plainFormat, type TableFormat, table } from "../text/table.ts";
 import { counted } from "../text/words.ts";
 import type { Wait } from "./data.ts";
 import { allWaits, canBePlaced, stateOfPod, trialOf, waitsOfPod } from "./pod.ts";
@@ -89,8 +89,8 @@ async function placementWaits(pod: Pod, scene: Scene, mayTry: () => boolean): Pr
 }
 
 /** Formats one line for each. */
-export function overviewText({ items }: Overview): string {
-  if (items.length === 0) return "nothing waits\n";
+export function overviewText({ items }: Overview, format: TableFormat = plainFormat): string {
+  if (items.length === 0) return format.headers ? "nothing waits\n" : "";
   const rows = items.map(({ kind, namespace, name, state, wait: { message } }) => [
     namespace,
     `${kind === "Pod" ? "pod" : "claim"}/${name}`,
@@ -98,5 +98,10 @@ export function overviewText({ items }: Overview): string {
     message,
   ]);
   const title = `${counted(items.length, "object")} ${items.length === 1 ? "waits" : "wait"} or ${items.length === 1 ? "is" : "are"} stuck; dray explain KIND/NAME -n NAMESPACE says more`;
-  return `${columns([["NAMESPACE", "NAME", "STATE", "CAUSE"], ...rows]).trimEnd()}\n\n${title}\n`;
+  const list = table(
+    ["NAMESPACE", { title: "NAME", wraps: true }, "STATE", { title: "CAUSE", wraps: true }],
+    rows,
+    format,
+  );
+  return format.headers ? `${list}\n${title}\n` : list;
 }

@@ -1,6 +1,6 @@
 import { humanDuration } from "@dray/api";
 import { reasonLines, requestLines } from "../plan/reason.ts";
-import { columns } from "../text/columns.ts";
+import { facts, plainFormat, type TableFormat, table } from "../text/table.ts";
 import { counted, names } from "../text/words.ts";
 import type {
   AllocatedDevice,
@@ -17,8 +17,8 @@ const maxChanges = 6;
 const maxDevices = 20;
 
 /** Formats one screen, the most important part first. */
-export function explainText(explained: Explained, now: number): string {
-  const { summary, waits, placement, claims, devices, headroom, facts } = explained;
+export function explainText(explained: Explained, now: number, format: TableFormat = plainFormat): string {
+  const { summary, waits, placement, claims, devices, headroom } = explained;
   const blocks = [
     [
       `${summary[0]?.toUpperCase() ?? ""}${summary.slice(1)}${waits.length === 1 ? sinceText(waits[0]!.since, now) : ""}`,
@@ -26,8 +26,8 @@ export function explainText(explained: Explained, now: number): string {
     waitLines(waits, now),
     placement === null ? [] : placementLines(placement, waits),
     claims.filter(isShown).flatMap(claimLines),
-    factLines(facts),
-    deviceLines(devices, explained.kind === "Device" ? explained.name : ""),
+    factLines(explained.facts, format),
+    deviceLines(devices, explained.kind === "Device" ? explained.name : "", format),
     headroomLines(headroom),
   ];
   return blocks
@@ -229,14 +229,17 @@ function allocatedText(device: AllocatedDevice): string {
   return `  ${id}: ${from}${of}${remarks.length === 0 ? "" : `; ${remarks.join("; ")}`}`;
 }
 
-function factLines(facts: Explained["facts"]): string[] {
-  if (facts.length === 0) return [];
-  return columns(facts.map(({ name, value }) => [name, value]))
+function factLines(list: Explained["facts"], format: TableFormat): string[] {
+  if (list.length === 0) return [];
+  return facts(
+    list.map(({ name, value }) => [name, value]),
+    format,
+  )
     .trimEnd()
     .split("\n");
 }
 
-function deviceLines(devices: Explained["devices"], self: string): string[] {
+function deviceLines(devices: Explained["devices"], self: string, format: TableFormat): string[] {
   const others = devices.filter(({ device }) => device !== self);
   if (others.length === 0) return [];
   const shown = others.slice(0, maxDevices);
@@ -249,7 +252,16 @@ function deviceLines(devices: Explained["devices"], self: string): string[] {
   const rest = others.length - shown.length;
   return [
     ...(self === "" ? [] : ["It shares counters with"]),
-    ...columns([["DEVICE", "STATE", "HELD BY", "REMARK"], ...rows])
+    ...table(
+      [
+        { title: "DEVICE", wraps: true },
+        "STATE",
+        { title: "HELD BY", wraps: true },
+        { title: "REMARK", wraps: true },
+      ],
+      rows,
+      format,
+    )
       .trimEnd()
       .split("\n"),
     ...(rest === 0 ? [] : [`and ${counted(rest, "more device")} (-o json has all)`]),

@@ -13,6 +13,7 @@ import { makePlan } from "../plan/plan.ts";
 import { planText } from "../plan/print.ts";
 import { summarize } from "../plan/summary.ts";
 import { podWarnings } from "../plan/warnings.ts";
+import { plainFormat } from "../text/table.ts";
 import { lintText } from "./testing/lint-text.ts";
 
 const examples = join(import.meta.dirname, "../../../../examples");
@@ -70,7 +71,10 @@ test("lint and plan do not throw on mutated manifests", async () => {
       const find = (namespace: string, name: string) => scheduler.claim(namespace, name);
       const warnings = podWarnings(world, plan.pods, find, { features });
       const counts = { kubernetesVersion: "1.37", warnings, errors: problems, leftOut: leftOut.length };
-      assert.ok(planText(plan.pods, summarize(plan, counts), { wide: true, leftOut }).length > 0);
+      assert.ok(
+        planText(plan.pods, summarize(plan, counts), { format: { ...plainFormat, wide: true }, leftOut })
+          .length > 0,
+      );
     } catch (error) {
       if (!(error instanceof InputError)) assert.fail(`seed ${seed}: ${(error as Error).stack}\n${text}`);
     }

@@ -2,7 +2,7 @@ import { controllerOf } from "@dray/controllers/objects";
 import { jsonText } from "../manifests/json-text.ts";
 import { nameOf } from "../manifests/place.ts";
 import type { LeftOut } from "../manifests/read.ts";
-import { columns } from "../text/columns.ts";
+import { type Column, plainFormat, type TableFormat, table } from "../text/table.ts";
 import { counted, names } from "../text/words.ts";
 import type { NotHelped } from "./grow.ts";
 import type { PlannedClaim, PlannedPod } from "./plan.ts";
@@ -29,8 +29,8 @@ const withPods: ReadonlySet<string> = new Set([
 ]);
 
 export interface PlanTextOptions {
-  /** A row for each request of each pod, with its class. */
-  readonly wide?: boolean;
+  /** Wide: a row for each request of each pod, with its class. */
+  readonly format?: TableFormat;
   /** Objects that were left out. */
   readonly leftOut?: readonly LeftOut[];
 }
@@ -39,20 +39,28 @@ export interface PlanTextOptions {
 export function planText(
   pods: readonly PlannedPod[],
   summary: Summary,
-  { wide = false, leftOut = [] }: PlanTextOptions = {},
+  { format = plainFormat, leftOut = [] }: PlanTextOptions = {},
 ): string {
-  const table = wide ? wideTable(pods, leftOut) : tableText(pods, leftOut);
-  return `${table}${reasonsText(pods)}${summaryText(summary)}`;
+  const podsTable = format.wide ? wideTable(pods, leftOut, format) : tableText(pods, leftOut, format);
+  if (!format.headers) return podsTable;
+  return `${podsTable === "" ? "" : `${podsTable}\n`}${reasonsText(pods)}${summaryText(summary)}`;
 }
 
-function tableText(pods: readonly PlannedPod[], leftOut: readonly LeftOut[]): string {
+function tableText(pods: readonly PlannedPod[], leftOut: readonly LeftOut[], format: TableFormat): string {
   const rows = [...(pods.length > maxPods ? foldedRows(pods) : pods.map(rowOf)), ...leftOutRows(leftOut, 2)];
   if (rows.length === 0) return "";
   const shown = rows.slice(0, maxPods);
   const rest = rows.length - shown.length;
   const more = rest === 0 ? "" : `and ${counted(rest, "more line")} (${everything})\n`;
-  return `${columns([["POD", "STATUS", "NODE", "DEVICES"], ...shown])}${more}\n`;
+  return `${table(podColumns, shown, format)}${more}`;
 }
+
+const podColumns: readonly (string | Column)[] = [
+  { title: "POD", wraps: true },
+  "STATUS",
+  "NODE",
+  { title: "DEVICES", wraps: true },
+];
 
 const leftOutRows = (leftOut: readonly LeftOut[], blanks: number): string[][] =>
   leftOut
@@ -61,9 +69,9 @@ const leftOutRows = (leftOut: readonly LeftOut[], blanks: number): string[][] =>
 
 const wideHeader = ["POD", "STATUS", "NODE", "FROM", "PRIORITY", "CLAIM", "REQUEST", "CLASS", "DEVICES"];
 
-function wideTable(pods: readonly PlannedPod[], leftOut: readonly LeftOut[]): string {
+function wideTable(pods: readonly PlannedPod[], leftOut: readonly LeftOut[], format: TableFormat): string {
   const rows = [...pods.flatMap(wideRows), ...leftOutRows(leftOut, wideHeader.length - 2)];
-  return rows.length === 0 ? "" : `${columns([wideHeader, ...rows])}\n`;
+  return rows.length === 0 ? "" : table(wideHeader, rows, format);
 }
 
 /** Returns a row for each request of each claim; the first row has the common cells. */

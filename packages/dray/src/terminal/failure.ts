@@ -1,5 +1,7 @@
 import { StatusError } from "@dray/api";
 import { CommanderError } from "commander";
+import { wrapText } from "../text/wrap.ts";
+import { lineWidth } from "./print-text.ts";
 import { verbosity } from "./verbosity.ts";
 
 /** A usage error: exit code 2. */
@@ -14,27 +16,30 @@ export class UsageError extends Error {
   }
 }
 
+type ErrorOutput = NodeJS.WritableStream & Parameters<typeof lineWidth>[0];
+
 /**
  * Reports an error to a person on `out`, and returns the exit code: 1 failed, 2 usage. `command` is the one
  * that ran: `dray cel check`.
  */
-export function reportFailure(error: unknown, out: NodeJS.WritableStream, command: string): number {
+export function reportFailure(error: unknown, out: ErrorOutput, command: string): number {
+  const print = (text: string): void => void out.write(wrapText(text, lineWidth(out)));
   // Commander has printed the help, or the version.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   if (error instanceof UsageError) {
-    out.write(`error: ${error.message}\nSee \`${error.command ?? command} --help\`.\n`);
+    print(`error: ${error.message}\nSee \`${error.command ?? command} --help\`.\n`);
     return 2;
   }
   if (error instanceof StatusError) {
     // In kubectl's words.
     const reason = error.reason === undefined ? "" : ` (${error.reason})`;
-    out.write(`Error from server${reason}: ${error.message}\n`);
+    print(`Error from server${reason}: ${error.message}\n`);
     return 1;
   }
   const message = error instanceof Error ? error.message : String(error);
-  out.write(`error: ${message}\n`);
-  if (verbosity() > 0) for (const cause of causes(error)) out.write(`  because of: ${cause.message}\n`);
-  if (verbosity() > 1 && error instanceof Error) out.write(`${error.stack}\n`);
+  print(`error: ${message}\n`);
+  if (verbosity() > 0) for (const cause of causes(error)) print(`  because of: ${cause.message}\n`);
+  if (verbosity() > 1 && error instanceof Error) print(`${error.stack}\n`);
   return 1;
 }
 

@@ -1,3 +1,6 @@
+import { wrapText } from "../text/wrap.ts";
+import { lineWidth, printText } from "./print-text.ts";
+
 /** Verbosity: -1 data and errors, 0 messages too, 1 details, 2 and more stack traces. */
 let level = 0;
 
@@ -24,10 +27,10 @@ export const verbosity = (): number => level;
 
 /** Prints a message on standard output, unless the user wants data and errors only. */
 export function say(text: string): void {
-  if (level >= 0) process.stdout.write(text);
+  if (level >= 0) printText(text);
 }
 
 /** Prints a remark beside the data on standard error, unless the user wants data and errors only. */
 export function remark(text: string): void {
-  if (level >= 0) process.stderr.write(text);
+  if (level >= 0) process.stderr.write(wrapText(text, lineWidth(process.stderr)));
 }

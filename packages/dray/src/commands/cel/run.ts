@@ -13,9 +13,10 @@ import { Selectors } from "../../manifests/selectors.ts";
 import { featuresOption } from "../../options/values.ts";
 import { UsageError } from "../../terminal/failure.ts";
 import { printData } from "../../terminal/print-data.ts";
+import { printText, tableFormat } from "../../terminal/print-text.ts";
 import { type Progress, withProgress } from "../../terminal/progress.ts";
 import { remark, say } from "../../terminal/verbosity.ts";
-import { columns } from "../../text/columns.ts";
+import { facts, table } from "../../text/table.ts";
 import { counted } from "../../text/words.ts";
 
 export interface CelFlags {
@@ -37,6 +38,17 @@ export type CelEvalFlags = CelFlags & FileFlags;
 const maxDevices = 100;
 /** Maximum number of listed devices with the same result, if there are many devices. */
 const maxAlike = 10;
+
+const wraps = true;
+const checkColumns = [
+  ...[
+    { title: "WHERE", wraps },
+    { title: "OBJECT", wraps },
+    { title: "PATH", wraps },
+  ],
+  ...["RESULT", "COST"],
+];
+const deviceColumns = [{ title: "DEVICE", wraps }, "MATCHES", "COST", { title: "ERROR", wraps }];
 
 /** Prints the errors of an expression; the exit code is 1. */
 async function refuse(
@@ -67,11 +79,14 @@ export async function celCheck(expression: string | undefined, flags: CelCheckFl
     return printData({ expression, valid: true, type, maxCost, costLimit, reads, warnings }, flags.output);
   for (const warning of warnings) remark(`warning: ${warning}\n`);
   process.stdout.write(
-    columns([
-      ["type", type],
-      ["cost", `${maxCost} at most, of ${costLimit}`],
-      ["reads", readsText(reads)],
-    ]),
+    facts(
+      [
+        ["type", type],
+        ["cost", `${maxCost} at most, of ${costLimit}`],
+        ["reads", readsText(reads)],
+      ],
+      tableFormat({}),
+    ),
   );
 }
 
@@ -120,8 +135,7 @@ async function checkFiles(flags: CelCheckFlags, features: Features, progress: Pr
     verdict.valid === null ? "not checked" : verdict.valid ? "ok" : "error",
     "maxCost" in verdict ? String(verdict.maxCost) : "-",
   ]);
-  if (rows.length > 0)
-    process.stdout.write(`${columns([["WHERE", "OBJECT", "PATH", "RESULT", "COST"], ...rows])}\n`);
+  if (rows.length > 0) process.stdout.write(`${table(checkColumns, rows, tableFormat({}))}\n`);
   for (const { verdict, data } of checked) {
     const at = `${positionText(data)}: ${data.object}: ${data.path}`;
     if (verdict.valid === false) {
@@ -228,8 +242,8 @@ async function evaluate(expression: string, flags: CelEvalFlags, progress: Progr
     return printData({ expression, type: selector.type, devices, summary, warnings }, flags.output);
   for (const note of notes) remark(`note: ${note}\n`);
   for (const warning of warnings) remark(`warning: ${warning}\n`);
-  process.stdout.write(columns([["DEVICE", "MATCHES", "COST", "ERROR"], ...rowsOf(devices)]));
+  process.stdout.write(table(deviceColumns, rowsOf(devices), tableFormat({})));
   const errors =
     failed === 0 ? "" : `, ${failed} in error: a claim with this selector would not be allocated`;
-  process.stdout.write(`\n${matched} of ${devices.length} devices match${errors}\n`);
+  printText(`\n${matched} of ${devices.length} devices match${errors}\n`);
 }

@@ -13,6 +13,7 @@ import { type ClusterFlags, namesCluster } from "../../options/manifest-options.
 import { featuresOption } from "../../options/values.ts";
 import { UsageError } from "../../terminal/failure.ts";
 import { printData } from "../../terminal/print-data.ts";
+import { printText, tableFormat } from "../../terminal/print-text.ts";
 import { type Progress, withProgress } from "../../terminal/progress.ts";
 import { remark } from "../../terminal/verbosity.ts";
 
@@ -57,5 +58,5 @@ async function costWith(flags: CostFlags, progress: Progress): Promise<void> {
   if (own.problems.length > 0 || data.subjects.some(({ missing }) => missing.length > 0))
     process.exitCode = 1;
   if (flags.output === "json" || flags.output === "yaml") await printData(data, flags.output);
-  else process.stdout.write(costText(data, { wide: flags.output === "wide" }));
+  else printText(costText(data, tableFormat(flags)));
 }

@@ -4,8 +4,9 @@ import { readConfig } from "@dray/cluster";
 import { noCluster, type TargetFlags, target } from "../../options/target.ts";
 import { UsageError } from "../../terminal/failure.ts";
 import { printData } from "../../terminal/print-data.ts";
+import { tableFormat } from "../../terminal/print-text.ts";
 import { say } from "../../terminal/verbosity.ts";
-import { columns } from "../../text/columns.ts";
+import { table } from "../../text/table.ts";
 import { devicesHeld, type HeldDevice, type KubeletSocket } from "./holders.ts";
 
 export interface HoldersFlags extends TargetFlags {
@@ -32,7 +33,7 @@ export async function deviceHolders(flags: HoldersFlags): Promise<void> {
       }
   }
   if (flags.output !== undefined) printData(held, flags.output);
-  else if (held.length > 0) process.stdout.write(table(held));
+  else if (held.length > 0) process.stdout.write(holdersTable(held));
   else if (failures.length === 0) say("No container has a device.\n");
   if (failures.length > 0) throw new Error(failures.join("\n"));
 }
@@ -50,7 +51,7 @@ function kubelets(flags: HoldersFlags): KubeletSocket[] {
     .filter((one) => node === undefined || one.node === node);
 }
 
-function table(held: readonly HeldDevice[]): string {
+function holdersTable(held: readonly HeldDevice[]): string {
   const rows = held.map(({ node, namespace, pod, container, claim, driver, pool, resource, device }) => [
     node ?? "-",
     `${namespace}/${pod}`,
@@ -58,5 +59,9 @@ function table(held: readonly HeldDevice[]): string {
     claim ?? "-",
     [driver, pool, resource, device].filter((part) => part !== undefined).join("/"),
   ]);
-  return columns([["NODE", "POD", "CONTAINER", "CLAIM", "DEVICE"], ...rows]);
+  return table(
+    ["NODE", { title: "POD", wraps: true }, "CONTAINER", "CLAIM", { title: "DEVICE", wraps: true }],
+    rows,
+    tableFormat({}),
+  );
 }

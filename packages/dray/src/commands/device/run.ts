@@ -4,8 +4,9 @@ import { connect } from "../../connection/connect.ts";
 import { noCluster, type TargetFlags, target } from "../../options/target.ts";
 import { UsageError } from "../../terminal/failure.ts";
 import { printData } from "../../terminal/print-data.ts";
+import { tableFormat } from "../../terminal/print-text.ts";
 import { say } from "../../terminal/verbosity.ts";
-import { columns } from "../../text/columns.ts";
+import { table } from "../../text/table.ts";
 import { findDevice, type ListedDevice, listDevices, namesOf } from "./devices.ts";
 import { setHealth } from "./health.ts";
 
@@ -29,7 +30,14 @@ export async function deviceList(flags: DeviceFlags & { readonly output?: "json"
     message ?? "",
   ]);
   process.stdout.write(
-    columns([["NODE", "DRIVER", "POOL", "DEVICE", "HEALTH", "TAINTS", "MESSAGE"], ...rows]),
+    table(
+      [
+        ...["NODE", { title: "DRIVER", wraps: true }, { title: "POOL", wraps: true }],
+        ...["DEVICE", "HEALTH", { title: "TAINTS", wraps: true }, { title: "MESSAGE", wraps: true }],
+      ],
+      rows,
+      tableFormat({}),
+    ),
   );
 }
 

@@ -9,6 +9,7 @@ import { grantText, missingRightLines, rightsOf } from "../../observe/rights.ts"
 import { durationOption } from "../../options/values.ts";
 import { reportFailure, UsageError } from "../../terminal/failure.ts";
 import { printData } from "../../terminal/print-data.ts";
+import { printText } from "../../terminal/print-text.ts";
 import { withProgress } from "../../terminal/progress.ts";
 import { remark } from "../../terminal/verbosity.ts";
 import { didYouMean } from "../../text/similar.ts";
@@ -76,7 +77,7 @@ async function report(
   if (findings.length > 0) process.exitCode = 1;
   if (output === "junit") process.stdout.write(junitText(data, wanted));
   else if (output !== undefined) await printData(data, output);
-  else process.stdout.write(doctorText(data));
+  else printText(doctorText(data));
 }
 
 function wantedRules({ rule, skip, severity }: DoctorFlags): RuleId[] {

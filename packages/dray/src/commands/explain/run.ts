@@ -19,6 +19,7 @@ import type { World } from "../../manifests/world.ts";
 import { type ObserveFlags, observe } from "../../observe/read.ts";
 import { grantText, missingRightLines, rightsOf } from "../../observe/rights.ts";
 import { printData } from "../../terminal/print-data.ts";
+import { printText, tableFormat } from "../../terminal/print-text.ts";
 import { withProgress } from "../../terminal/progress.ts";
 import { remark } from "../../terminal/verbosity.ts";
 
@@ -75,7 +76,7 @@ export async function explain(
     return { explained, notes: [...missingRightLines(source, rights), ...observed.notes] };
   });
   remarks(notes, explained.rights.missing.length > 0);
-  if (flags.output === undefined) process.stdout.write(explainText(explained, now));
+  if (flags.output === undefined) printText(explainText(explained, now, tableFormat(flags)));
   else await printData(explained, flags.output);
 }
 
@@ -98,7 +99,7 @@ async function explainAll(flags: ExplainFlags, now: number): Promise<void> {
     return { overview, notes: [...missingRightLines(source, rights), ...observed.notes] };
   });
   remarks(notes, overview.missing.length > 0);
-  if (flags.output === undefined) process.stdout.write(overviewText(overview));
+  if (flags.output === undefined) printText(overviewText(overview, tableFormat(flags)));
   else await printData(overview, flags.output);
 }
 

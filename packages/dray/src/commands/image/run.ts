@@ -6,9 +6,10 @@ import { ociImagesDir } from "../../options/runtime.ts";
 import { noCluster, type TargetFlags, target } from "../../options/target.ts";
 import { UsageError } from "../../terminal/failure.ts";
 import { printData } from "../../terminal/print-data.ts";
+import { tableFormat } from "../../terminal/print-text.ts";
 import { say } from "../../terminal/verbosity.ts";
-import { columns } from "../../text/columns.ts";
 import { shellWord } from "../../text/shell.ts";
+import { table } from "../../text/table.ts";
 
 /** The origin of a row of the table. */
 type Source = "image map" | "--image" | "built in";
@@ -70,7 +71,8 @@ export async function imageList(flags: TargetFlags & { readonly output?: "json" 
     const words = (command ?? [...entrypoint, ...cmd]).map(shellWord).join(" ");
     return [pattern, source, words];
   });
-  process.stdout.write(columns([["PATTERN", "SOURCE", "COMMAND"], ...lines]));
+  const titles = [{ title: "PATTERN", wraps: true }, "SOURCE", { title: "COMMAND", wraps: true }];
+  process.stdout.write(table(titles, lines, tableFormat({})));
 }
 
 async function listStored(ociDir: string, output: "json" | "yaml" | undefined): Promise<void> {
@@ -84,7 +86,7 @@ async function listStored(ociDir: string, output: "json" | "yaml" | undefined): 
         `${(sizeBytes / 2 ** 20).toFixed(1)} MiB`,
       ]),
     );
-    process.stdout.write(columns([["IMAGE", "SIZE"], ...lines.sort()]));
+    process.stdout.write(table([{ title: "IMAGE", wraps: true }, "SIZE"], lines.sort(), tableFormat({})));
   } finally {
     store.close();
   }

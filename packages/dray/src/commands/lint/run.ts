@@ -14,6 +14,7 @@ import { type ClusterFlags, namesCluster } from "../../options/manifest-options.
 import { featuresOption, runtimeConfigOption } from "../../options/values.ts";
 import { reportFailure, UsageError } from "../../terminal/failure.ts";
 import { printData } from "../../terminal/print-data.ts";
+import { printText } from "../../terminal/print-text.ts";
 import { type Progress, withProgress } from "../../terminal/progress.ts";
 import { remark, say } from "../../terminal/verbosity.ts";
 import { didYouMean } from "../../text/similar.ts";
@@ -131,7 +132,10 @@ async function print(
 ): Promise<void> {
   if (output === "json" || output === "yaml") return printData({ findings, summary }, output);
   const text = output === "github" ? githubText : findingText;
-  process.stdout.write(findings.map(text).join(""));
+  const lines = findings.map(text).join("");
+  // A workflow command is one line.
+  if (output === "github") process.stdout.write(lines);
+  else printText(lines);
   if (unchecked.length > 0) {
     const kinds = new Set(unchecked.map(({ draft }) => `${draft.kind} (${draft.apiVersion})`));
     remark(`note: not checked, since their kinds are not built in: ${names([...kinds])}\n`);

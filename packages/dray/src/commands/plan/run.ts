@@ -22,6 +22,7 @@ import { podWarnings } from "../../plan/warnings.ts";
 import { workloadWarnings } from "../../plan/workloads.ts";
 import { UsageError } from "../../terminal/failure.ts";
 import { printData } from "../../terminal/print-data.ts";
+import { printText, tableFormat } from "../../terminal/print-text.ts";
 import { type Progress, withProgress } from "../../terminal/progress.ts";
 import { remark } from "../../terminal/verbosity.ts";
 import { counted, names } from "../../text/words.ts";
@@ -114,7 +115,7 @@ async function planWith(flags: PlanFlags, progress: Progress): Promise<void> {
   const { unplaced, pending, refused } = summary;
   if (unplaced + pending + refused + problems.length > 0) process.exitCode = 1;
   if (flags.output === undefined || flags.output === "wide")
-    process.stdout.write(planText(plan.pods, summary, { wide: flags.output === "wide", leftOut }));
+    printText(planText(plan.pods, summary, { leftOut, format: tableFormat(flags) }));
   else await printData({ pods: plan.pods.map(podData), summary }, flags.output);
 }
 

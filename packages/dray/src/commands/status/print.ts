@@ -2,8 +2,8 @@ import { styleText } from "node:util";
 import { humanDuration } from "@dray/api";
 import type { Layout } from "@dray/cluster";
 import { commandText } from "../../options/target.ts";
-import { columns } from "../../text/columns.ts";
 import { shellWord } from "../../text/shell.ts";
+import { plainFormat, type TableFormat, table } from "../../text/table.ts";
 import type { ClusterStatus } from "./cluster.ts";
 import type { NodeStatus } from "./objects.ts";
 import { endText, type ProcessStatus } from "./processes.ts";
@@ -14,7 +14,12 @@ import { endText, type ProcessStatus } from "./processes.ts";
 const maxNodes = 20;
 
 /** Formats the status for people. `now` in milliseconds since the epoch. */
-export function statusText(status: ClusterStatus, now: number, layout: Layout): string {
+export function statusText(
+  status: ClusterStatus,
+  now: number,
+  layout: Layout,
+  format: TableFormat = plainFormat,
+): string {
   const { name, state, kubernetesVersion, server, fleet, dataDir, kubeconfig, logs } = status;
   const [what, style] = {
     none: ["does not exist", "yellow"] as const,
@@ -35,13 +40,16 @@ export function statusText(status: ClusterStatus, now: number, layout: Layout): 
       `  logs        ${shellWord(logs ?? "")}, or ${commandText(layout, "logs")}`,
       "",
     ].join("\n"),
-    columns([
-      ["PROCESS", "STATE", "PID", "UPTIME", "MEMORY", "HOLDS"],
-      ...status.processes.map((process) => processRow(process, now)),
-    ]),
-    ...(status.running ? [nodesText(status.nodes), driversText(status)] : []),
+    table(
+      ["PROCESS", "STATE", "PID", "UPTIME", "MEMORY", { title: "HOLDS", wraps: true }],
+      status.processes.map((process) => processRow(process, now)),
+      format,
+    ),
+    ...(status.running ? [nodesText(status.nodes, format), driversText(status, format)] : []),
     // The nodes of a stopped cluster are stopped, too.
-    ...(status.running || state === "stopped" || status.nodes.length === 0 ? [] : [nodesText(status.nodes)]),
+    ...(status.running || state === "stopped" || status.nodes.length === 0
+      ? []
+      : [nodesText(status.nodes, format)]),
     status.problems.map((problem) => `${styleText("red", "problem:")} ${problem}\n`).join(""),
     restartsText(status.processes, now),
     nextText(status, layout),
@@ -66,17 +74,15 @@ function processRow(process: ProcessStatus, now: number): string[] {
   ];
 }
 
-function nodesText(nodes: readonly NodeStatus[]): string {
+function nodesText(nodes: readonly NodeStatus[], format: TableFormat): string {
   if (nodes.length === 0) return "No nodes.\n";
   const notReady = nodes.filter(({ ready }) => !ready);
   const shown = nodes.length <= maxNodes ? nodes : notReady.slice(0, maxNodes);
   const rest = nodes.length <= maxNodes ? 0 : nodes.length - shown.length;
-  const table =
-    shown.length === 0
-      ? ""
-      : columns([["NODE", "STATUS", notReady.length === 0 ? "" : "REASON"], ...shown.map(nodeRow)]);
-  if (rest === 0) return table;
-  return `${table}${table === "" ? "" : "... and "}${rest} ${shown.length === 0 ? "" : "more "}nodes, ${rest - (notReady.length - shown.length)} of them ready\n`;
+  const reason = { title: notReady.length === 0 ? "" : "REASON", wraps: true };
+  const list = shown.length === 0 ? "" : table(["NODE", "STATUS", reason], shown.map(nodeRow), format);
+  if (rest === 0) return list;
+  return `${list}${list === "" ? "" : "... and "}${rest} ${shown.length === 0 ? "" : "more "}nodes, ${rest - (notReady.length - shown.length)} of them ready\n`;
 }
 
 function nodeRow({ name, ready, cordoned, reason }: NodeStatus): string[] {
@@ -84,10 +90,10 @@ function nodeRow({ name, ready, cordoned, reason }: NodeStatus): string[] {
   return [name, state, reason ?? ""];
 }
 
-function driversText({ drivers }: ClusterStatus): string {
+function driversText({ drivers }: ClusterStatus, format: TableFormat): string {
   if (drivers.length === 0) return "No DRA driver publishes devices.\n";
   const rows = drivers.map(({ name, devices, pools, nodes }) => [name, `${devices}`, `${pools}`, `${nodes}`]);
-  return columns([["DRIVER", "DEVICES", "POOLS", "NODES"], ...rows]);
+  return table([{ title: "DRIVER", wraps: true }, "DEVICES", "POOLS", "NODES"], rows, format);
 }
 
 function restartsText(processes: readonly ProcessStatus[], now: number): string {

@@ -3,6 +3,7 @@ import { systemClock } from "@dray/client";
 import { type Layout, runningProcess } from "@dray/cluster";
 import { commandText, listOfOthers, noCluster, type TargetFlags, target } from "../../options/target.ts";
 import { printData } from "../../terminal/print-data.ts";
+import { printText, tableFormat } from "../../terminal/print-text.ts";
 import { remark } from "../../terminal/verbosity.ts";
 import { type ClusterStatus, clusterStatus } from "./cluster.ts";
 import { statusText } from "./print.ts";
@@ -24,10 +25,10 @@ export async function status(
   const found = await clusterStatus(chosen);
   if (found.state !== "running") process.exitCode = 1;
   if (options.output !== undefined) return printData(found, options.output);
-  process.stdout.write(`${textOf(found, layout)}${listOfOthers(options)}`);
+  printText(`${textOf(found, layout)}${listOfOthers(options)}`);
 }
 
 function textOf(found: ClusterStatus, layout: Layout): string {
   if (found.state === "none") return `${noCluster(layout).message}\n`;
-  return statusText(found, systemClock.now(), layout);
+  return statusText(found, systemClock.now(), layout, tableFormat({}));
 }
