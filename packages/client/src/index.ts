@@ -17,7 +17,9 @@ export {
   writeKubeconfig,
 } from "./kubeconfig/kubeconfig.ts";
 export { ClientMetrics } from "./metrics/client-metrics.ts";
+export { HealthMetrics, type HealthType } from "./metrics/health-metrics.ts";
 export { publicHostName } from "./metrics/host-name.ts";
+export { ProcessMetrics } from "./metrics/process-metrics.ts";
 export { type Counter, exponentialBuckets, type Histogram, MetricsRegistry } from "./metrics/registry.ts";
 export { WorkQueueMetrics } from "./metrics/work-queue-metrics.ts";
 export { listAll } from "./rest/list-all.ts";
@@ -25,6 +27,12 @@ export { isNamespaceTerminating } from "./rest/namespace-terminating.ts";
 export * from "./rest/object-ref.ts";
 export type { RequestObserver } from "./rest/observe.ts";
 export * from "./rest/resource-client.ts";
+export {
+  type AccessAttributes,
+  authenticate,
+  isAllowed,
+  type RequestUser,
+} from "./tools/delegated-access.ts";
 export {
   createEventRecorder,
   type EventRecorder,

@@ -1,8 +1,19 @@
 /** Values of labels, in the order of their names. */
 type Values = readonly string[];
 
+/** Returns values by the labels' values. */
+type Reading = () => Iterable<readonly [Values, number]>;
+
 interface Metric {
   lines(): readonly string[];
+}
+
+/** A metric that is read when it is scraped. */
+interface ReadMetric {
+  readonly name: string;
+  readonly help: string;
+  readonly labels: readonly string[];
+  readonly type: "gauge" | "counter";
 }
 
 /** Upper bounds: `count` of them from `start`, each `factor` times the one before. */
@@ -31,17 +42,21 @@ export class MetricsRegistry {
   }
 
   /** Reads a gauge when the metrics are scraped: values by the labels' values. */
-  gauge(
-    name: string,
-    help: string,
-    labels: readonly string[],
-    read: () => Iterable<readonly [Values, number]>,
-  ): void {
+  gauge(name: string, help: string, labels: readonly string[], read: Reading): void {
+    this.#addRead({ name, help, labels, type: "gauge" }, read);
+  }
+
+  /** As `gauge`, for a count that something else keeps. */
+  counterOf(name: string, help: string, labels: readonly string[], read: Reading): void {
+    this.#addRead({ name, help, labels, type: "counter" }, read);
+  }
+
+  #addRead({ name, help, labels, type }: ReadMetric, read: Reading): void {
     this.#add({
-      lines: () => [
-        ...head(name, help, "gauge"),
-        ...[...read()].map(([values, value]) => `${name}${labelText(labels, values)} ${value}`),
-      ],
+      lines() {
+        const lines = [...read()].map(([values, value]) => `${name}${labelText(labels, values)} ${value}`);
+        return [...head(name, help, type), ...lines];
+      },
     });
   }
 

@@ -1,5 +1,5 @@
 import type { Features } from "@dray/api";
-import type { Client, Clock, Log } from "@dray/client";
+import { type Client, type Clock, type Log, ProcessMetrics } from "@dray/client";
 import { startBootstrapSigner } from "../bootstrap/signer.ts";
 import { startTokenCleaner } from "../bootstrap/token-cleaner.ts";
 import { startCertificateApprover } from "../certificates/approver.ts";
@@ -168,5 +168,6 @@ export async function startControllers(options: ControllersOptions): Promise<Con
   const served = servedResources(context);
   const started = await Promise.all(names.map((name) => controllers[name]!(context, { ...given, served })));
   const stopped = Promise.all(started.map((controller) => controller.stopped)).then(() => {});
-  return { stopped, metrics: () => metrics.text() };
+  const ofProcess = new ProcessMetrics({ clock, release: features.version });
+  return { stopped, metrics: () => `${metrics.text()}${ofProcess.text()}` };
 }

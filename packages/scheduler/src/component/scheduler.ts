@@ -1,5 +1,6 @@
 import type { Pod } from "@dray/api/core/v1";
 import { isPodActive } from "@dray/api/pod";
+import { ProcessMetrics } from "@dray/client";
 import { defaultSchedulerConfiguration } from "../config/read.ts";
 import type { SchedulerConfiguration } from "../config/types.ts";
 import { BindingCycle } from "../cycle/binding-cycle.ts";
@@ -7,6 +8,7 @@ import { FailureHandler } from "../cycle/failure-handler.ts";
 import { PodStatusWriter } from "../cycle/pod-status.ts";
 import type { Profile } from "../cycle/profile.ts";
 import type { ClusterEvent } from "../framework/framework.ts";
+import type { SchedulerMetrics } from "../metrics/scheduler-metrics.ts";
 import { GroupStatusWriter } from "../podgroup/status.ts";
 import { GroupCycle } from "../podgroup-cycle/cycle.ts";
 import { GroupPlacer } from "../podgroup-cycle/placement.ts";
@@ -129,7 +131,12 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     await Promise.all([...profiles.values()].map(({ recorder }) => recorder.flush()));
   });
   metrics.watch(queue, cache);
-  return { stopped, pending: () => queue.counts(), metrics: () => metrics.registry.text() };
+  return { stopped, pending: () => queue.counts(), metrics: metricsText(options, metrics) };
+}
+
+function metricsText({ clock, features }: SchedulerOptions, { registry }: SchedulerMetrics): () => string {
+  const ofProcess = new ProcessMetrics({ clock, release: features.version });
+  return () => `${registry.text()}${ofProcess.text()}`;
 }
 
 function createEquivalentPods({ cache, claims, nominator }: Shared): EquivalentPods {
