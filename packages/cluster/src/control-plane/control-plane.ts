@@ -1,12 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { featuresOf, parseFeatureGates, parseKubernetesVersion } from "@dray/api";
 import type { ApiServer, LoopbackPods } from "@dray/apiserver";
-import { type Client, type Clock, createClient, type Log, withFields } from "@dray/client";
+import { type Client, type Clock, type Log, withFields } from "@dray/client";
 import type { Store } from "@dray/store";
 import { type Credentials, ownRequestHeader } from "../credentials/credentials.ts";
 import type { KeptFile } from "../data-dir/config.ts";
 import { type ServerAddresses, urlHost } from "../network/address.ts";
 import { choosePort } from "../network/port.ts";
+import { createClients } from "./clients.ts";
+import { serveComponents } from "./component-servers.ts";
 import { ensureDefaultStorageClass } from "./default-storage.ts";
 import { deviceUsage } from "./device-usage.ts";
 import { lackWarnings } from "./lacking.ts";
@@ -93,29 +95,25 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const listener = await server.listen({ host: bindAddress, port });
   const stop = new AbortController();
   const given = options.signal ?? new AbortController().signal;
-  const client = (name: string, log: Log, groups: readonly string[] = []): Client =>
-    createClient({
-      transport: server.transport({ name, groups: [...groups, "system:authenticated"] }),
-      userAgent: `${name.replace(/^system:/, "")}/dray`,
-      clock,
-      log,
-    });
+  const url = `https://${urlHost(addresses.local)}:${listener.port}`;
+  const clients = createClients({ server, url, clock, log, elapsed: () => performance.now() });
+  const { admin } = clients;
   const component = {
     clock,
     random: Math.random,
     signal: stop.signal,
     features,
   };
-  const schedulerLog = withFields(log, { component: "scheduler" });
-  const controllersLog = withFields(log, { component: "controller-manager" });
+  const ofScheduler = clients.component("kube-scheduler");
+  const ofControllers = clients.component("kube-controller-manager");
   try {
     const scheduler = await unlessAborted(
       given,
       startScheduler({
         ...component,
-        log: schedulerLog,
+        log: ofScheduler.log,
         newId,
-        client: client("system:kube-scheduler", schedulerLog),
+        client: ofScheduler.client,
         ...(configuration && { configuration }),
       }),
     );
@@ -123,8 +121,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       given,
       startControllers({
         ...component,
-        log: controllersLog,
-        client: client("system:kube-controller-manager", controllersLog),
+        log: ofControllers.log,
+        client: ofControllers.client,
         rootCA: credentials.authority.certificate,
         signing: credentials.authority,
         serviceAccountKey: credentials.serviceAccountKey,
@@ -132,15 +130,23 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
         controllers: ["*", "bootstrap-signer-controller", "token-cleaner-controller"],
       }),
     );
-    const admin = client("kubernetes-admin", log, ["system:masters"]);
     await unlessAborted(given, ensureDefaultStorageClass(admin, options.store));
+    const endpoints = await serveComponents({
+      components: [
+        { ...ofScheduler, metrics: () => scheduler.metrics() },
+        { ...ofControllers, metrics: () => controllers.metrics() },
+      ],
+      ...{ credentials, clock, log, bindAddress, admin },
+      advertisedAddress: addresses.advertised,
+    });
     return {
       server,
-      url: `https://${urlHost(addresses.local)}:${listener.port}`,
+      url,
       port: listener.port,
       admin,
       async stop() {
         stop.abort();
+        await endpoints.close();
         await Promise.all([scheduler.stopped, controllers.stopped]);
         await server.close();
       },

@@ -26,7 +26,6 @@ export async function controllerManager(options: ControllerManagerOptions): Prom
       : await serveHealth({
           host,
           port,
-          notReady: () => undefined,
           metrics: () => `${metrics?.text() ?? ""}${running?.metrics() ?? ""}`,
         });
   if (health !== undefined) say(`metrics and health are at ${health.url}\n`);

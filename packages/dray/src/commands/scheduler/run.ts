@@ -48,8 +48,7 @@ export async function scheduler(flags: SchedulerFlags): Promise<void> {
       : await serveHealth({
           host,
           port,
-          notReady: () =>
-            running === undefined ? "[-]sched-handler-sync failed: reason withheld" : undefined,
+          checks: [{ name: "sched-handler-sync", types: ["readyz"], passes: () => running !== undefined }],
           metrics: () => `${metrics?.text() ?? ""}${running?.metrics() ?? ""}`,
         });
   if (health !== undefined) say(`metrics and health are at ${health.url}\n`);
