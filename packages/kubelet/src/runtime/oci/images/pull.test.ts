@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { test } from "node:test";
+import { eventually } from "@dray/testing/eventually";
 import { testImage } from "../testing/image.ts";
 import { type TestRegistry, testRegistry } from "../testing/registry.ts";
 import { answered, blobsOf, file, folder, open } from "../testing/store.ts";
@@ -265,4 +267,65 @@ test("a registry that lies, wanders or fails is refused, and leaves nothing", as
     message: /ECONNREFUSED/,
   });
   await assert.rejects(images.pullImage("A b", []), { reason: "InvalidImageName" });
+});
+
+test("a host that a registry redirects to gets no credentials, whatever it asks for", async (t) => {
+  const registry = await testRegistry();
+  const elsewhere = await testRegistry();
+  t.after(() => Promise.all([registry.close(), elsewhere.close()]));
+  registry.push(testImage([[file("a")]]), "v1");
+  const challenge = { "www-authenticate": `Bearer realm="http://${elsewhere.host}/token",service="s"` };
+  registry.intercept = ({ url = "" }, response) => {
+    if (!url.includes("/blobs/")) return false;
+    response.writeHead(307, { location: `http://${elsewhere.host}${url}` }).end();
+    return true;
+  };
+  elsewhere.intercept = (_request, response) => {
+    response.writeHead(401, challenge).end();
+    return true;
+  };
+  const images = await open(t, join(folder(t), "store"));
+  await assert.rejects(
+    images.pullImage(`${registry.host}/a:v1`, [{ username: "me", password: "secret" }]),
+    /the registry answered 401/,
+  );
+  assert.ok(elsewhere.requests.length > 0);
+  for (const { url, headers } of elsewhere.requests) {
+    assert.equal(headers.authorization, undefined, url);
+    assert.doesNotMatch(url, /token/);
+  }
+});
+
+test("bodies without an end that nobody wants are cut off", async (t) => {
+  const registry = await testRegistry();
+  t.after(() => registry.close());
+  registry.push(testImage([[file("a")]]), "v1");
+  let floods = 0;
+  let asked = 0;
+  /** Writes as fast as it is read. */
+  const flood = (response: ServerResponse): void => {
+    floods++;
+    response.once("close", () => floods--);
+    const more = (): void => {
+      while (!response.destroyed && response.write(Buffer.alloc(1 << 16)));
+      if (!response.destroyed) response.once("drain", more);
+    };
+    more();
+  };
+  registry.intercept = ({ url = "", headers }, response) => {
+    if (url.startsWith("/token")) {
+      response.end(JSON.stringify({ token: "T" }));
+      return true;
+    }
+    if (headers.authorization === undefined)
+      response.writeHead(401, { "www-authenticate": `Bearer realm="http://${registry.host}/token"` });
+    else if (asked++ % 2 === 0) response.writeHead(307, { location: url });
+    else return false;
+    flood(response);
+    return true;
+  };
+  const images = await open(t, join(folder(t), "store"));
+  await images.pullImage(`${registry.host}/a:v1`, []);
+  assert.ok(asked > 2);
+  await eventually("the responses end", () => floods === 0);
 });

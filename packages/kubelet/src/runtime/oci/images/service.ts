@@ -94,7 +94,7 @@ export class OciImages implements ImageService {
             lease,
           );
           // Unpacked now, so that a damaged layer is an error of the pull.
-          await this.snapshots.prepare(await this.#store.readImage(manifest));
+          await this.snapshots.prepare(await this.#store.readImage(manifest), signal);
           const byDigest = `${repositoryOf(reference)}@${target}`;
           for (const name of new Set([formatReference(reference), byDigest])) this.#store.tag(name, manifest);
           return byDigest;

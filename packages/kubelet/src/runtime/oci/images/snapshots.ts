@@ -7,6 +7,7 @@ import { bootId, isAlive, processStat } from "../../host/processes.ts";
 import { ownerIsAlive } from "../database.ts";
 import { runTool } from "../tools.ts";
 import { decompress } from "./compression.ts";
+import { DiskRoom } from "./disk-room.ts";
 import type { Descriptor } from "./manifest.ts";
 import { ContentError, type ContentStore, type ReadImage } from "./store.ts";
 import { readTar } from "./tar.ts";
@@ -30,6 +31,13 @@ export function chainIds(diffIds: readonly string[]): readonly string[] {
     );
   }
   return chain;
+}
+
+interface LayerToUnpack {
+  readonly chainId: string;
+  readonly layer: Descriptor;
+  readonly diffId: string;
+  readonly signal: AbortSignal | undefined;
 }
 
 /**
@@ -101,12 +109,16 @@ export class Snapshots {
   }
 
   /** Unpacks missing layers, so that the first container need not wait. */
-  async prepare(image: ReadImage): Promise<void> {
-    await this.#unpack(image, () => {});
+  async prepare(image: ReadImage, signal?: AbortSignal): Promise<void> {
+    await this.#unpack(image, () => {}, signal);
   }
 
   /** Calls `use` in the transaction that finds the last layer, which nothing keeps before. */
-  async #unpack(image: ReadImage, use: (top: number) => void): Promise<readonly number[]> {
+  async #unpack(
+    image: ReadImage,
+    use: (top: number) => void,
+    signal?: AbortSignal,
+  ): Promise<readonly number[]> {
     const chain = chainIds(image.config.diffIds);
     // A found layer may be collected before the next one is found; then all are looked up again.
     for (;;) {
@@ -118,7 +130,13 @@ export class Snapshots {
               `snapshot ${chainId}`,
               async () =>
                 this.#find(chainId) ??
-                (await this.#make(chainId, ids, image.manifest.layers[i]!, image.config.diffIds[i]!)),
+                (await this.#make(ids, {
+                  chainId,
+                  layer: image.manifest.layers[i]!,
+                  diffId: image.config.diffIds[i]!,
+                  signal,
+                })),
+              signal === undefined ? {} : { signal },
             )),
         );
       const complete = this.#store.database.transaction(() => {
@@ -147,7 +165,8 @@ export class Snapshots {
     return id !== undefined && existsSync(this.#path(id)) ? id : undefined;
   }
 
-  async #make(chainId: string, below: readonly number[], layer: Descriptor, diffId: string): Promise<number> {
+  async #make(below: readonly number[], layer: LayerToUnpack): Promise<number> {
+    const { chainId } = layer;
     const folder = join(this.#store.directory, "snapshots");
     const name = `new-${process.pid}-${processStat(process.pid)?.startTime}-${randomUUID()}`;
     const work = join(folder, name);
@@ -161,7 +180,7 @@ export class Snapshots {
           root = join(work, "rootfs");
           await this.#mount(below, `snapshots/${name}`, root);
         } else await runTool("cp", ["-al", "--", `${this.#path(parent)}/.`, files]);
-      await this.#unpackInto(root, layer, diffId);
+      await this.#unpackInto(root, layer);
       await unmountAll(join(work, "rootfs"));
       const id = this.#store.database.transaction(() => {
         const { sql } = this.#store.database;
@@ -179,7 +198,7 @@ export class Snapshots {
     }
   }
 
-  async #unpackInto(root: string, layer: Descriptor, diffId: string): Promise<void> {
+  async #unpackInto(root: string, { layer, diffId, signal }: LayerToUnpack): Promise<void> {
     const hash = createHash("sha256");
     const blob = this.#store.read(layer.digest);
     async function* content(): AsyncGenerator<Buffer> {
@@ -189,7 +208,11 @@ export class Snapshots {
       }
     }
     try {
-      await unpackLayer(root, readTar(content()), { owners: this.#owners });
+      await unpackLayer(root, readTar(content()), {
+        owners: this.#owners,
+        room: new DiskRoom(this.#store.directory),
+        signal,
+      });
     } catch (error) {
       throw new ContentError(`cannot unpack layer ${layer.digest}: ${(error as Error).message}`, {
         cause: error,

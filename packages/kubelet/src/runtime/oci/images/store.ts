@@ -4,6 +4,7 @@ import { open, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { makeFolderSync, moveFile, readRegularFile, readRegularFileSync } from "@dray/files";
 import { ownerIsAlive, SharedDatabase, thisOwner } from "../database.ts";
+import { DiskRoom } from "./disk-room.ts";
 import {
   type ImageConfig,
   type Manifest,
@@ -141,7 +142,8 @@ export class ContentStore {
         const restarted = answer.offset === 0;
         const { offset: start, chunks } = answer;
         const before = restarted ? createHash("sha256") : hash;
-        await writeBlob(partial, chunks, { hash: before, offset: start, digest, size });
+        const room = new DiskRoom(this.directory);
+        await writeBlob(partial, chunks, { hash: before, offset: start, digest, size, room });
         await moveFile(partial, this.path(digest));
       },
       signal === undefined ? {} : { signal },
@@ -156,6 +158,7 @@ export class ContentStore {
   ): Promise<{ readonly digest: string; readonly size: number }> {
     const temporary = join(this.#ingest, `${process.pid}-${crypto.randomUUID()}.part`);
     const hash = createHash("sha256");
+    const room = new DiskRoom(this.directory);
     let size = 0;
     try {
       const file = await open(temporary, "wx", 0o600);
@@ -164,6 +167,7 @@ export class ContentStore {
           size += chunk.length;
           if (size > maxBytes) throw new RangeError(`more than ${maxBytes} bytes`);
           hash.update(chunk);
+          await room.take(chunk.length);
           await file.writeFile(chunk);
         }
         await file.sync();
@@ -343,13 +347,14 @@ interface ExpectedBlob {
   readonly offset: number;
   readonly digest: string;
   readonly size: number;
+  readonly room: DiskRoom;
 }
 
 /** Writes the bytes of a blob from an offset on. Throws ContentError if they are not the expected ones. */
 async function writeBlob(
   path: string,
   chunks: AsyncIterable<Uint8Array>,
-  { hash, offset, digest, size }: ExpectedBlob,
+  { hash, offset, digest, size, room }: ExpectedBlob,
 ): Promise<void> {
   const file = await open(path, offset === 0 ? "w" : "a", 0o600);
   let total = offset;
@@ -360,6 +365,7 @@ async function writeBlob(
         await rm(path, { force: true });
         throw new ContentError(`blob ${digest} has more than the ${size} bytes that were announced`);
       }
+      await room.take(chunk.length);
       hash.update(chunk);
       await file.writeFile(chunk);
     }

@@ -5,9 +5,11 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { temporaryFolder } from "@dray/testing/folder";
 import { type LayerEntry, tarOf } from "../testing/image.ts";
+import { DiskRoom } from "./disk-room.ts";
 import { readInRoot, resolveInRoot } from "./in-root.ts";
+import { LayerPaths } from "./layer-paths.ts";
 import { readTar } from "./tar.ts";
-import { unpackLayer } from "./unpack.ts";
+import { type UnpackOptions, unpackLayer } from "./unpack.ts";
 
 const owners = process.getuid?.() === 0;
 
@@ -24,8 +26,11 @@ async function* once(data: Buffer): AsyncGenerator<Buffer> {
   yield data;
 }
 
+/** Room without an end. */
+const room = { take: async (): Promise<void> => {} };
+
 const unpack = (root: string, entries: readonly LayerEntry[]): Promise<void> =>
-  unpackLayer(root, readTar(once(tarOf(entries))), { owners });
+  unpackLayer(root, readTar(once(tarOf(entries))), { owners, room });
 
 function tree(root: string, below = ""): string[] {
   return readdirSync(join(root, below)).flatMap((name) => {
@@ -85,7 +90,10 @@ test("no layer gets out of its root", async (t) => {
 test("a header that promises more than there is costs nothing", async (t) => {
   const { root } = place(t);
   const archive = tarOf([{ name: "huge", type: "file", size: 8 * 2 ** 30 - 1, content: "little" }]);
-  await assert.rejects(unpackLayer(root, readTar(once(archive)), { owners }), /before the end of "huge"/);
+  await assert.rejects(
+    unpackLayer(root, readTar(once(archive)), { owners, room }),
+    /before the end of "huge"/,
+  );
   assert.ok(lstatSync(join(root, "huge")).size < 10_000);
 });
 
@@ -189,4 +197,90 @@ test("paths in a root are resolved as a process in it would", async (t) => {
   assert.equal(await resolveInRoot(root, "../../x"), join(root, "x"));
   await assert.rejects(readInRoot(root, "/users", 5), /at most 5/);
   await assert.rejects(resolveInRoot(root, "/loop"), /too many/);
+});
+
+test("a layer that replaces its own files again and again takes time in proportion to its entries", async (t) => {
+  const { root } = place(t);
+  const count = 3000;
+  const entries: LayerEntry[] = [];
+  for (let i = 0; i < count; i++) entries.push({ name: `f${i}`, type: "file" });
+  // Each file and each folder again, and an opaque folder again and again.
+  for (let i = 0; i < count; i++)
+    entries.push({ name: `f${i}`, type: "file" }, { name: ".wh..wh..opq", type: "file" });
+  const removed: string[] = [];
+  const remove = LayerPaths.prototype.remove;
+  t.mock.method(LayerPaths.prototype, "remove", function (this: LayerPaths, path: readonly string[]) {
+    removed.push(path.join("/"));
+    remove.call(this, path);
+  });
+  const has = t.mock.method(LayerPaths.prototype, "has");
+  await unpack(root, entries);
+  assert.equal(removed.length, count);
+  assert.equal(has.mock.callCount(), count, "the folder is looked through once");
+  assert.equal(readdirSync(root).length, count);
+});
+
+test("a layer stops when its disk is nearly full, or when nobody waits for it", async (t) => {
+  const { root } = place(t);
+  const use = (free: number, freeFiles: number) => async () => ({
+    bsize: 4096,
+    blocks: 1_000_000,
+    bavail: free,
+    files: 1_000_000,
+    ffree: freeFiles,
+  });
+  const layer = [{ name: "big", type: "file", content: "x".repeat(100_000) }] as const;
+  const unpackWith = (options: Pick<UnpackOptions, "room" | "signal">): Promise<void> =>
+    unpackLayer(root, readTar(once(tarOf(layer))), { owners, ...options });
+  await assert.rejects(unpackWith({ room: new DiskRoom(root, use(10_000, 500_000)) }), {
+    name: "DiskRoomError",
+    message: `the disk of ${root} has 39 MiB left, and images leave 195 MiB free: remove images (dray image rm) or other files`,
+  });
+  await assert.rejects(
+    unpackWith({ room: new DiskRoom(root, use(500_000, 900)) }),
+    /has 900 files left, and images leave 10000 files/,
+  );
+  await unpackWith({ room: new DiskRoom(root, use(500_000, 500_000)) });
+  await assert.rejects(
+    unpackWith({ room, signal: AbortSignal.abort(new Error("the pod is gone")) }),
+    /the pod is gone/,
+  );
+});
+
+test("the room of a disk is looked at every 64 MiB, and every 10,000 files", async () => {
+  let looks = 0;
+  const room = new DiskRoom("/", async () => {
+    looks++;
+    return { bsize: 1, blocks: 100, bavail: 100, files: 0, ffree: 0 };
+  });
+  for (let i = 0; i < 64; i++) await room.take(2 ** 20);
+  assert.equal(looks, 1);
+  await room.take(2 ** 20);
+  assert.equal(looks, 2);
+  for (let i = 0; i < 10_000; i++) await room.take(0, 1);
+  assert.equal(looks, 3);
+});
+
+test("paths that a layer has made", () => {
+  const paths = new LayerPaths();
+  const folder = { mode: 0o755, uid: 1, gid: 2, mtime: 3 };
+  paths.add(["a"], folder);
+  paths.add(["a", "b", "c"], { ...folder, mode: 0o700 });
+  paths.add(["a", "b", "f"]);
+  assert.deepEqual(
+    [["a"], ["a", "b"], ["a", "b", "f"], ["a", "x"], ["x", "y"]].map((path) => paths.has(path)),
+    [true, true, true, false, false],
+  );
+  assert.deepEqual(
+    [...paths.folders()].map(([path, { mode }]) => [path.join("/"), mode]),
+    [
+      ["a/b/c", 0o700],
+      ["a", 0o755],
+    ],
+  );
+  paths.remove(["a", "b"]);
+  paths.remove(["missing", "b"]);
+  assert.equal(paths.has(["a", "b", "c"]), false);
+  paths.add(["a"]);
+  assert.deepEqual([...paths.folders()], []);
 });

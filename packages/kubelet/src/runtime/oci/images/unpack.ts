@@ -15,6 +15,8 @@ import {
 } from "node:fs/promises";
 import { find } from "../../host/isolation.ts";
 import { runTool } from "../tools.ts";
+import type { DiskRoom } from "./disk-room.ts";
+import { type FolderAttributes, LayerPaths } from "./layer-paths.ts";
 import { shown, type TarEntry, TarError } from "./tar.ts";
 import { tarEnd, tarHeader, tarPadding } from "./tar-write.ts";
 
@@ -26,7 +28,13 @@ class LayerError extends Error {
 export interface UnpackOptions {
   /** False if the process may not change owners: files stay its own, and devices are omitted. */
   readonly owners: boolean;
+  /** Stops before the disk is full. */
+  readonly room: Pick<DiskRoom, "take">;
+  readonly signal?: AbortSignal | undefined;
 }
+
+/** Maximum number of entries of a layer, which take memory until it is unpacked; large images have 500,000. */
+const maxEntries = 2_000_000;
 
 const whiteout = ".wh.";
 const opaque = ".wh..wh..opq";
@@ -47,7 +55,12 @@ export async function unpackLayer(
   options: UnpackOptions,
 ): Promise<void> {
   const layer = new Layer(root, options);
-  for await (const entry of entries) await layer.add(entry);
+  let count = 0;
+  for await (const entry of entries) {
+    options.signal?.throwIfAborted();
+    if (++count > maxEntries) throw new LayerError(`it has more than ${maxEntries} files`);
+    await layer.add(entry);
+  }
   await layer.end();
 }
 
@@ -57,16 +70,21 @@ const bytes = (path: string): Buffer => Buffer.from(path, "latin1");
 class Layer {
   readonly #root: string;
   readonly #owners: boolean;
-  /** Paths that this layer has made: an opaque folder hides only those of lower layers. */
-  readonly #made = new Set<string>();
-  /** Folders get their mode and times at the end. */
-  readonly #folders = new Map<string, TarEntry>();
+  readonly #options: UnpackOptions;
+  /**
+   * Paths that this layer has made: an opaque folder hides only those of lower layers. Folders get their mode
+   * and times at the end.
+   */
+  readonly #made = new LayerPaths();
+  /** Folders whose lower layers are hidden. */
+  readonly #opaque = new Set<string>();
   /** Resolved paths of parents. */
   readonly #parents = new Map<string, string>();
 
-  constructor(root: string, { owners }: UnpackOptions) {
+  constructor(root: string, options: UnpackOptions) {
     this.#root = Buffer.from(root).toString("latin1");
-    this.#owners = owners;
+    this.#owners = options.owners;
+    this.#options = options;
   }
 
   async add(entry: TarEntry): Promise<void> {
@@ -86,7 +104,7 @@ class Layer {
     const parts = split(entry.name);
     const name = parts.pop();
     if (name === undefined) {
-      if (entry.type === "directory") this.#folders.set(this.#root, entry);
+      if (entry.type === "directory") this.#made.add([], attributesOf(entry));
       return;
     }
     const parent = await this.#parent(parts, true);
@@ -103,14 +121,18 @@ class Layer {
     const existing = await look(path);
     if (existing !== undefined && !(existing.isDirectory() && entry.type === "directory"))
       await this.#remove(path);
+    await this.#options.room.take(0, 1);
     await this.#make(path, entry, existing);
     // Including its ancestors: an opaque folder keeps them too.
-    for (
-      let made = path;
-      made !== this.#root && !this.#made.has(made);
-      made = made.slice(0, made.lastIndexOf("/"))
-    )
-      this.#made.add(made);
+    this.#made.add(this.#parts(path), entry.type === "directory" ? attributesOf(entry) : undefined);
+  }
+
+  /** Names of a path below the root. */
+  #parts(path: string): string[] {
+    return path
+      .slice(this.#root.length + 1)
+      .split("/")
+      .filter(Boolean);
   }
 
   async #make(path: string, entry: TarEntry, existing: Stats | undefined): Promise<void> {
@@ -118,7 +140,6 @@ class Layer {
     switch (entry.type) {
       case "directory":
         if (!existing?.isDirectory()) await mkdir(bytes(path), 0o700);
-        this.#folders.set(path, entry);
         return;
       case "file":
         await this.#writeFile(path, entry);
@@ -154,7 +175,11 @@ class Layer {
     const { O_CREAT, O_EXCL, O_WRONLY, O_NOFOLLOW } = constants;
     const file = await open(bytes(path), O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW, 0o600);
     try {
-      for await (const chunk of entry.content) await file.writeFile(chunk);
+      for await (const chunk of entry.content) {
+        await this.#options.room.take(chunk.length);
+        this.#options.signal?.throwIfAborted();
+        await file.writeFile(chunk);
+      }
       if (this.#owners) await file.chown(entry.uid, entry.gid);
       // After the owner, whose change clears set-user-ID.
       await file.chmod(entry.mode);
@@ -204,28 +229,35 @@ class Layer {
   async #remove(path: string): Promise<void> {
     await rm(bytes(path), { recursive: true, force: true });
     this.#parents.clear();
-    const below = `${path}/`;
-    for (const all of [this.#made, this.#folders])
-      for (const one of all.keys()) if (one === path || one.startsWith(below)) all.delete(one);
+    this.#made.remove(this.#parts(path));
   }
 
   /** Removes entries of lower layers in a folder. */
   async #hideAll(folder: string): Promise<void> {
+    // Once is enough: what comes later is this layer's own.
+    if (this.#opaque.has(folder)) return;
+    this.#opaque.add(folder);
     for (const name of await readdir(bytes(folder), "latin1")) {
       const path = `${folder}/${name}`;
-      if (!this.#made.has(path)) await this.#remove(path);
+      if (!this.#made.has(this.#parts(path))) await this.#remove(path);
       else if ((await look(path))?.isDirectory()) await this.#hideAll(path);
     }
   }
 
   /** Sets modes and times of folders, the deepest first. */
   async end(): Promise<void> {
-    for (const [path, { uid, gid, mode, mtime }] of [...this.#folders].reverse()) {
+    for (const [parts, { uid, gid, mode, mtime }] of this.#made.folders()) {
+      const path = [this.#root, ...parts].join("/");
       if (this.#owners) await lchown(bytes(path), uid, gid);
       await chmod(bytes(path), mode);
       await lutimes(bytes(path), mtime, mtime);
     }
   }
+}
+
+/** The rest of an entry would keep its part of the archive in memory. */
+function attributesOf({ mode, uid, gid, mtime }: TarEntry): FolderAttributes {
+  return { mode, uid, gid, mtime };
 }
 
 /** Splits a name. An absolute one begins at the root too. */

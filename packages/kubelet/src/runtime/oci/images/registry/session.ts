@@ -177,12 +177,14 @@ export class Session {
   async #get(path: string, headers: Readonly<Record<string, string>>): Promise<IncomingMessage> {
     const url = new URL(path, this.#base);
     if (this.host.isMirror) url.searchParams.set("ns", this.#reference.domain);
-    let response = await this.#follow(url, headers);
-    if (response.statusCode === 401) {
+    let { response, at } = await this.#follow(url, headers);
+    // Another host that was redirected to names no place for the credentials of the registry.
+    if (response.statusCode === 401 && this.#isOwn(at)) {
       const challenge = headerText(response, "www-authenticate");
-      response.resume();
+      // Nothing of the body is wanted, which may have no end.
+      response.destroy();
       this.#authorization = await this.#authorize(challenge);
-      response = await this.#follow(url, headers);
+      ({ response, at } = await this.#follow(url, headers));
     }
     const status = response.statusCode ?? 0;
     if (status === 200 || (status === 206 && headers["range"] !== undefined)) return response;
@@ -201,16 +203,19 @@ export class Session {
     );
   }
 
-  /** Follows redirects. Credentials are not sent to other hosts. */
-  async #follow(url: URL, headers: Readonly<Record<string, string>>): Promise<IncomingMessage> {
+  /** Follows redirects. Credentials are not sent to other hosts. Resolves with the response and its place. */
+  async #follow(
+    url: URL,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<{ response: IncomingMessage; at: URL }> {
     let at = url;
     for (let n = 0; n <= maxRedirects; n++) {
-      const own = at.origin === this.#base.origin ? this.#ownHeaders : {};
+      const own = this.#isOwn(at) ? this.#ownHeaders : {};
       const response = await this.#send(at, { ...headers, ...own });
       const location = response.headers.location;
       if (![301, 302, 303, 307, 308].includes(response.statusCode ?? 0) || location === undefined)
-        return response;
-      response.resume();
+        return { response, at };
+      response.destroy();
       const next = URL.canParse(location, at.href) ? new URL(location, at) : undefined;
       if (next === undefined || !["http:", "https:"].includes(next.protocol))
         throw new RegistryError(
@@ -224,6 +229,10 @@ export class Session {
       at = next;
     }
     throw new RegistryError(`${this.#name}: more than ${maxRedirects} redirects`, undefined);
+  }
+
+  #isOwn(url: URL): boolean {
+    return url.origin === this.#base.origin;
   }
 
   get #ownHeaders(): Readonly<Record<string, string>> {
