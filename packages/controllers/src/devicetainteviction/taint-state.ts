@@ -1,10 +1,11 @@
 import type { Pod } from "@dray/api/core/v1";
-import { createdPodClaims, hasClaims, isPodTerminal } from "@dray/api/pod";
+import { hasClaims } from "@dray/api/pod";
 import type { DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { type Informer, keyOf } from "@dray/client";
-import { isForPod, isPod, isPodGroup, isReservedForPod } from "../shared/claim-consumers.ts";
+import { isPod, isPodGroup } from "../shared/claim-consumers.ts";
 import { DevicePools } from "../shared/pools.ts";
-import { claimEviction, type Eviction, joinEvictions, type TaintSources } from "./evictions.ts";
+import type { Eviction } from "./evictions.ts";
+import { podEviction } from "./pod-eviction.ts";
 
 export interface TaintCaches {
   readonly pods: Informer<Pod>;
@@ -40,19 +41,11 @@ export class TaintState {
 
   /** When the pod has to go because of its claims; undefined: it may stay. */
   podEviction(pod: Pod, rules: readonly DeviceTaintRule[] = this.evictingRules()): Eviction | undefined {
-    const { deletionTimestamp, namespace } = pod.metadata;
-    if (!pod.spec.nodeName || deletionTimestamp !== undefined || isPodTerminal(pod)) return undefined;
-    const sources: TaintSources = { pools: this.pools, rules };
-    let eviction: Eviction | undefined;
-    // Those of extended resources too: kubernetes/kubernetes#141290, upstream from 1.37.2 on.
-    for (const { name, owned } of createdPodClaims(pod)) {
-      const claim = this.#caches.claims.get({ namespace, name });
-      if (claim?.status?.allocation === undefined) continue;
-      if (owned && !isForPod(pod, claim, this.#groupsHaveClaims)) continue;
-      if (!isReservedForPod(pod, claim, this.#groupsHaveClaims)) continue;
-      eviction = joinEvictions(eviction, claimEviction(claim, sources));
-    }
-    return eviction;
+    const { namespace } = pod.metadata;
+    return podEviction(pod, (name) => this.#caches.claims.get({ namespace, name }), {
+      groupsHaveClaims: this.#groupsHaveClaims,
+      sources: { pools: this.pools, rules },
+    });
   }
 
   /** The pods that a claim is reserved for, by themselves or by their group. */
