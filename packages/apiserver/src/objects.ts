@@ -2,6 +2,9 @@
 export { chooseGroupPriority, choosePriority, systemPriorityClasses } from "./admission/priority.ts";
 export { tolerateOutages } from "./admission/tolerations.ts";
 export { podReferences } from "./authorization/pod-references.ts";
+export { subjectKey } from "./authorization/rbac.ts";
+export { uncovered } from "./authorization/rules.ts";
+export { serviceAccountPrefix } from "./authorization/service-account-name.ts";
 export { selectOwnPods } from "./kinds/batch/job/strategy.ts";
 export { convert } from "./kinds/conversion.ts";
 export { deviceSelectors } from "./kinds/resource/device-selectors.ts";

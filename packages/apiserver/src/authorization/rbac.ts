@@ -111,7 +111,8 @@ export class Rbac {
   }
 }
 
-function subjectKey(subject: Subject, bindingNamespace: string): string | undefined {
+/** Returns the key of a subject, `user:<name>` or `group:<name>`; undefined if it names nobody. */
+export function subjectKey(subject: Subject, bindingNamespace: string): string | undefined {
   switch (subject.kind) {
     case "User":
       return `user:${subject.name}`;

@@ -1,4 +1,4 @@
-import { claim, gpuClass, node } from "../plan/testing.ts";
+import { claim, gpuClass, type Manifest, node, slice } from "../plan/testing.ts";
 import { cluster, finds, rule } from "./testing.ts";
 
 rule("device-plugin-beside-dra", () => {
@@ -26,6 +26,40 @@ rule("class-without-devices", () => {
   finds(cluster([other]), ["class-without-devices: DeviceClass other has no devices"], {
     evidence: /drivers that publish devices: gpu\.example\.com \(4 devices\)/,
   });
+});
+
+rule("class-selector-failing", () => {
+  const named = (expression: string): Manifest => ({
+    ...gpuClass,
+    metadata: { name: "big" },
+    spec: { selectors: [{ cel: { expression } }] },
+  });
+  const mixed = slice("a", [
+    { name: "gpu-0", attributes: { model: { string: "a100" } } },
+    { name: "gpu-1", attributes: { size: { int: 1 } } },
+  ]);
+  const without = ["ResourceSlice b-gpus"];
+  const expression = 'device.attributes["gpu.example.com"].model == "a100"';
+  const guarded = `"model" in device.attributes["gpu.example.com"] && (${expression})`;
+  const message =
+    "class-selector-failing: DeviceClass big has a selector that fails at 1 device of 2 (gpu.example.com/a/gpu-1)";
+  const path = "/spec/selectors/0/cel/expression";
+  finds(cluster([named(expression), mixed], without), [message], {
+    evidence: /device gpu.example.com\/a\/gpu-1: no such key: model.*\nattributes of the device: size/,
+    fix: `kubectl patch deviceclass big --type=json -p '${JSON.stringify([
+      { op: "test", path, value: expression },
+      { op: "replace", path, value: guarded },
+    ])}'`,
+  });
+  // As the command leaves it.
+  finds(cluster([named(guarded), mixed], without), []);
+  // A selector before it keeps the device from it.
+  const both = named(expression);
+  const first = { cel: { expression: 'device.driver == "gpu.example.org"' } };
+  const selectors = [first, ...(both["spec"] as { selectors: object[] }).selectors];
+  finds(cluster([{ ...both, spec: { selectors } }, mixed], without), [
+    "class-without-devices: DeviceClass big has no devices",
+  ]);
 });
 
 rule("missing-class", () => {

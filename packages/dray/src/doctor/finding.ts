@@ -1,5 +1,5 @@
 import type { Features, KubeObject } from "@dray/api";
-import type { Event } from "@dray/api/core/v1";
+import type { PolicyRule } from "@dray/api/rbac/v1";
 import type { World } from "../manifests/world.ts";
 import { type Rule, type RuleId, rules } from "./rules.ts";
 
@@ -9,10 +9,13 @@ export interface Snapshot {
   readonly features: Features;
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** Undefined: unreadable. */
-  readonly events: readonly Event[] | undefined;
   /** Undefined for manifests. */
   readonly server: ServerVersions | undefined;
+  /**
+   * Rights that service accounts of drivers lack, by user name, as the API server says; absent: it was not
+   * asked, or the user may not ask.
+   */
+  readonly lackingRights?: ReadonlyMap<string, readonly PolicyRule[]>;
 }
 
 export interface ServerVersions {
@@ -20,6 +23,8 @@ export interface ServerVersions {
   readonly release: string;
   /** Versions of resource.k8s.io. */
   readonly served: readonly string[];
+  /** The newest version that has DeviceTaintRules; undefined: none. */
+  readonly taintRules?: string | undefined;
 }
 
 export interface ObjectName {
@@ -41,6 +46,13 @@ export interface Finding {
   readonly fix: readonly string[];
 }
 
+interface Details {
+  readonly evidence?: readonly string[];
+  readonly fix?: readonly string[];
+  /** A warning, although others of the rule are errors. */
+  readonly isMinor?: boolean;
+}
+
 /** Makes a finding about an object. */
 export function finding(
   rule: RuleId,
@@ -51,9 +63,10 @@ export function finding(
     readonly metadata: { readonly namespace?: string | undefined; readonly name: string };
   },
   message: string,
-  { evidence = [], fix = [] }: { readonly evidence?: readonly string[]; readonly fix?: readonly string[] },
+  { evidence = [], fix = [], isMinor = false }: Details,
 ): Finding {
-  const { severity, consequence } = rules[rule];
+  const { consequence } = rules[rule];
+  const severity = isMinor ? "warning" : rules[rule].severity;
   const { namespace, name } = metadata;
   const object = { kind, ...(namespace !== undefined && { namespace }), name };
   return { rule, severity, object, message, evidence, consequence, fix };
@@ -67,17 +80,11 @@ export const labelOfName = ({ kind, namespace, name }: ObjectName): string =>
 export const word = (text: string): string =>
   /^[\w./:@=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
-const resources: Readonly<Record<string, string>> = {
-  Pod: "pod",
-  ResourceClaim: "resourceclaim",
-  ResourceSlice: "resourceslice",
-};
-
 /** Returns a command: `kubectl delete pod a -n default`. */
 export function kubectl(verb: string, { kind, metadata }: KubeObject, ...more: readonly string[]): string {
   const { namespace, name } = metadata;
   const where = namespace === undefined ? [] : ["-n", namespace];
-  const words = ["kubectl", verb, resources[kind] ?? kind.toLowerCase(), name, ...where, ...more];
+  const words = ["kubectl", verb, kind.toLowerCase(), name, ...where, ...more];
   return words.map(word).join(" ");
 }
 

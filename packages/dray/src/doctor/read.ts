@@ -1,14 +1,16 @@
 import { StatusError, type Wire } from "@dray/api";
-import { Event } from "@dray/api/core/v1";
-import type { APIGroup } from "@dray/api/meta/v1";
-import { listAll } from "@dray/client";
+import type { APIGroup, APIResourceList } from "@dray/api/meta/v1";
+import type { PolicyRule } from "@dray/api/rbac/v1";
 import type { Connection } from "../connection/connect.ts";
+import { answerWithoutFaults } from "../manifests/faults.ts";
 import { liveVersion, type MissingRight } from "../manifests/live.ts";
 import { type Observed, type ObserveFlags, observe } from "../observe/read.ts";
+import { reviewedRights } from "./driver-rights.ts";
+import { accountOf, silentDriverSets } from "./driver-sets.ts";
 import type { ServerVersions, Snapshot } from "./finding.ts";
 
-/** The listed kinds besides Events. */
-const listed = [
+/** All listed kinds. */
+export const doctorKinds: readonly string[] = [
   "Node",
   "Pod",
   "ResourceSlice",
@@ -16,10 +18,16 @@ const listed = [
   "ResourceClaim",
   "ResourceClaimTemplate",
   "DeviceTaintRule",
-] as const;
-
-/** All listed kinds. */
-export const doctorKinds: readonly string[] = [...listed, "Event"];
+  "DaemonSet",
+  "Event",
+  "Service",
+  "EndpointSlice",
+  "ClusterRole",
+  "ClusterRoleBinding",
+  "MutatingWebhookConfiguration",
+  "ValidatingWebhookConfiguration",
+  "CustomResourceDefinition",
+];
 
 export interface Examination {
   readonly snapshot: Snapshot;
@@ -31,54 +39,59 @@ export interface Examination {
 
 /** Reads a cluster with lists only, or the cluster that manifests describe. */
 export async function readSnapshot(flags: ObserveFlags, now: number): Promise<Examination> {
-  const observed = await observe(flags, new Set(listed), now, readMore);
-  const { world, features, source, isLive, notes, more } = observed;
-  const events = more?.events;
-  const lacksEvents: MissingRight[] =
-    isLive && events === undefined ? [{ verb: "list", resource: "events", kind: "Event" }] : [];
+  const observed = await observe(flags, new Set(doctorKinds), now, (connection, observed) =>
+    readMore(connection, observed, now),
+  );
+  const { world, features, source, isLive, notes, missing, more } = observed;
+  const { server, lackingRights } = more ?? {};
   return {
-    snapshot: { world, features, now, events, server: more?.server },
+    snapshot: { world, features, now, server, ...(lackingRights !== undefined && { lackingRights }) },
     source,
     isLive,
     notes,
-    missing: [...observed.missing, ...lacksEvents],
+    missing,
   };
 }
 
 interface More {
-  readonly events: readonly Event[] | undefined;
   readonly server: ServerVersions;
+  readonly lackingRights: ReadonlyMap<string, readonly PolicyRule[]> | undefined;
 }
 
-async function readMore(connection: Connection, _: Observed): Promise<More> {
-  const [events, { server }, served] = await Promise.all([
-    failures(connection),
+async function readMore(connection: Connection, { world }: Observed, now: number): Promise<More> {
+  const { answer: sets } = answerWithoutFaults(world, (each) => silentDriverSets(each, now));
+  const [{ server }, versions, lackingRights] = await Promise.all([
     liveVersion(connection),
     servedVersions(connection),
+    reviewedRights(
+      connection,
+      sets.map(({ daemonSet }) => accountOf(daemonSet)),
+    ),
   ]);
-  return { events, server: { release: server, served } };
+  return { server: { release: server, ...versions }, lackingRights };
 }
 
-/**
- * Returns events of kubelets about claims that they cannot prepare; undefined without permission to list
- * events.
- */
-async function failures({ client }: Connection): Promise<readonly Event[] | undefined> {
-  try {
-    const selection = { fieldSelector: "reason=FailedPrepareDynamicResources" };
-    return (await listAll(client.resource(Event), selection)).items;
-  } catch (error) {
-    if (StatusError.is(error, "Forbidden")) return undefined;
-    throw error;
-  }
-}
+/** Versions of DeviceTaintRules, the newest first. */
+const taintRuleVersions = ["v1", "v1beta2", "v1alpha3"];
 
-async function servedVersions({ client }: Connection): Promise<readonly string[]> {
-  try {
-    const group = JSON.parse(await client.text("GET", "/apis/resource.k8s.io")) as Wire<APIGroup>;
-    return (group.versions ?? []).flatMap(({ version }) => version ?? []);
-  } catch (error) {
-    if (StatusError.is(error, "NotFound")) return [];
-    throw error;
+async function servedVersions({
+  client,
+}: Connection): Promise<Pick<ServerVersions, "served" | "taintRules">> {
+  const read = async <T>(path: string): Promise<Wire<T> | undefined> => {
+    try {
+      return JSON.parse(await client.text("GET", path)) as Wire<T>;
+    } catch (error) {
+      if (StatusError.is(error, "NotFound")) return undefined;
+      throw error;
+    }
+  };
+  const group = await read<APIGroup>("/apis/resource.k8s.io");
+  const served = (group?.versions ?? []).flatMap(({ version }) => version ?? []);
+  for (const version of taintRuleVersions) {
+    if (!served.includes(version)) continue;
+    const { resources } = (await read<APIResourceList>(`/apis/resource.k8s.io/${version}`)) ?? {};
+    if ((resources ?? []).some(({ name }) => name === "devicetaintrules"))
+      return { served, taintRules: version };
   }
+  return { served };
 }

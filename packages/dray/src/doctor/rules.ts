@@ -6,7 +6,13 @@ export type Source =
   | "DeviceClass"
   | "ResourceClaim"
   | "ResourceClaimTemplate"
+  | "DaemonSet"
   | "Event"
+  | "Service"
+  | "EndpointSlice"
+  | "MutatingWebhookConfiguration"
+  | "ValidatingWebhookConfiguration"
+  | "CustomResourceDefinition"
   | "server";
 
 export interface Rule {
@@ -53,12 +59,39 @@ export const rules = {
     consequence: "The pod runs with other devices than it requested, or on a node without its device.",
     needs: ["ResourceClaim", "ResourceSlice", "DeviceClass", "Node"],
   },
+  "unhealthy-device-in-use": {
+    severity: "error",
+    about: "A pod has a device that its kubelet or its driver reports as unhealthy.",
+    consequence: "The pod may fail, or compute wrong results.",
+    needs: ["ResourceClaim", "ResourceSlice", "Pod"],
+  },
+  "tainted-device-in-use": {
+    severity: "error",
+    about:
+      "A pod has a device with a taint of effect NoExecute; a warning where its claim tolerates the taint for ever.",
+    consequence:
+      "Its driver or an administrator wants the device free; the pod is evicted, or should have been.",
+    needs: ["ResourceClaim", "ResourceSlice", "Pod"],
+  },
   "pod-without-devices": {
     severity: "error",
     about:
       "A pod is bound to a node, and a claim of it is missing, not allocated, not reserved for it or for other nodes.",
     consequence: "The pod does not start; if it runs, its devices may be given to others.",
     needs: ["Pod", "ResourceClaim", "Node"],
+  },
+  "prepare-failing": {
+    severity: "error",
+    about: "A kubelet fails again and again to prepare the claims of a pod.",
+    consequence: "The pod does not start, and keeps its devices.",
+    needs: ["Event", "Pod"],
+  },
+  "unprepare-failing": {
+    severity: "error",
+    about: "A kubelet cannot unprepare the claims of a pod that ends.",
+    consequence:
+      "The pod stays, or its devices stay prepared on the node, and other pods may not start with them.",
+    needs: ["Event", "Pod", "Node"],
   },
   "leaked-reservation": {
     severity: "error",
@@ -127,6 +160,13 @@ export const rules = {
     consequence: "The scheduler uses no device of the pool.",
     needs: ["ResourceSlice", "Node"],
   },
+  "pool-published-twice": {
+    severity: "error",
+    about: "Several publishers write the slices of one pool: drivers on several nodes, or several on one.",
+    consequence:
+      "Each takes the slices of the others for outdated: the scheduler uses no device of the pool, or ever others.",
+    needs: ["ResourceSlice"],
+  },
   "driver-not-registered": {
     severity: "error",
     about: "A node publishes devices of a driver, and its kubelet says that the driver is not registered.",
@@ -139,6 +179,13 @@ export const rules = {
     consequence: "Pods with these devices do not start on the node; those that run cannot be cleaned up.",
     needs: ["Pod", "ResourceSlice"],
   },
+  "driver-without-devices": {
+    severity: "error",
+    about:
+      "The pods of a driver's DaemonSet are ready for more than a minute, and no ResourceSlice is theirs.",
+    consequence: "No pod gets a device of the driver.",
+    needs: ["DaemonSet", "Pod", "ResourceSlice"],
+  },
   "device-plugin-beside-dra": {
     severity: "error",
     about: "A node offers the same hardware by a device plugin and by DRA.",
@@ -149,6 +196,12 @@ export const rules = {
     severity: "warning",
     about: "No published device is of a DeviceClass.",
     consequence: "Pods that ask for the class wait.",
+    needs: ["DeviceClass", "ResourceSlice"],
+  },
+  "class-selector-failing": {
+    severity: "error",
+    about: "A selector of a DeviceClass does not compile, or fails at a published device.",
+    consequence: "Claims for the class are not allocated on nodes with such a device.",
     needs: ["DeviceClass", "ResourceSlice"],
   },
   "missing-class": {
@@ -163,6 +216,38 @@ export const rules = {
       "A field that was applied is not in the stored object: its feature gate is off, or the release lacks it.",
     consequence: "The object means something else than its manifest says.",
     needs: ["DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"],
+  },
+  "endpoints-not-written": {
+    severity: "error",
+    about: "The Endpoints or EndpointSlices of a Service cannot be written.",
+    consequence: "Clients of the Service are sent to pods that are gone, and not to new ones.",
+    needs: ["Event", "Service"],
+  },
+  "endpoints-not-ready": {
+    severity: "warning",
+    about: "Pods of a Service run for more than a minute, and none of them is ready.",
+    consequence: "Connections to the Service are refused.",
+    needs: ["Service", "Pod"],
+  },
+  "service-port-not-served": {
+    severity: "error",
+    about: "A node cannot listen on a port of a Service.",
+    consequence: "Connections to this port reach another program, or nothing.",
+    needs: ["Event", "Service"],
+  },
+  "webhook-down": {
+    severity: "error",
+    about:
+      "The Service of an admission or conversion webhook does not exist or has no ready endpoint, or calls of a webhook fail; a warning where its failurePolicy is Ignore.",
+    consequence:
+      "Requests that the webhook should see are rejected; with failurePolicy Ignore they are slow, and not checked.",
+    needs: ["Service", "EndpointSlice", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"],
+  },
+  "unreadable-object": {
+    severity: "error",
+    about: "An object has values that cannot be read: the other rules are judged without it.",
+    consequence: "Schedulers, controllers and kubelets may leave it out as well, or stop at it.",
+    needs: [],
   },
   "versions-out-of-step": {
     severity: "warning",

@@ -1,12 +1,14 @@
-import type { Event, Pod } from "@dray/api/core/v1";
+import type { Event } from "@dray/api/core/v1";
 import type { ResourceSlice } from "@dray/api/resource/v1";
-import { controllerOf, isDone } from "@dray/controllers/objects";
+import { isDone } from "@dray/controllers/objects";
 import { currentSlices } from "../inventory/devices.ts";
 import { nameOf } from "../manifests/place.ts";
 import { checkPools } from "../manifests/pools.ts";
 import { counted, names } from "../text/words.ts";
+import { isDriverPod, isReady, setOf } from "./driver-pods.ts";
 import { type Finding, finding, kubectl, type Snapshot, word } from "./finding.ts";
-import { isRecent } from "./times.ts";
+import { poolsPublishedTwice } from "./publishers.ts";
+import { isRecent, lastTime } from "./times.ts";
 
 export function checkSlices(snapshot: Snapshot): Finding[] {
   return [...stale(snapshot), ...outdated(snapshot), ...pools(snapshot)];
@@ -39,11 +41,17 @@ function stale({ world }: Snapshot): Finding[] {
 
 function outdated({ world }: Snapshot): Finding[] {
   const current = new Map<string, ResourceSlice>();
+  const twice = poolsPublishedTwice(world);
   for (const slice of currentSlices(world)) current.set(poolText(slice), slice);
   return world.all("ResourceSlice").flatMap(({ object: slice }) => {
     const newest = current.get(poolText(slice));
     const { generation } = slice.spec.pool;
-    if (newest === undefined || Number(newest.spec.pool.generation) === Number(generation)) return [];
+    if (
+      newest === undefined ||
+      twice.has(poolText(slice)) ||
+      Number(newest.spec.pool.generation) === Number(generation)
+    )
+      return [];
     const evidence = [
       `spec.pool.generation is ${generation}; ${newest.metadata.name} has ${newest.spec.pool.generation}`,
     ];
@@ -59,7 +67,9 @@ function outdated({ world }: Snapshot): Finding[] {
 
 function pools({ world, features }: Snapshot): Finding[] {
   const current = currentSlices(world);
-  return checkPools(world, features).map(({ state, slice: { object }, path, message }) => {
+  const twice = poolsPublishedTwice(world);
+  return checkPools(world, features).flatMap(({ state, slice: { object }, path, message }) => {
+    if (twice.has(poolText(object))) return [];
     const { spec, metadata } = object;
     const evidence = [
       `${path} of ResourceSlice ${metadata.name}`,
@@ -81,12 +91,14 @@ function pools({ world, features }: Snapshot): Finding[] {
 }
 
 /** Messages of kubelets about drivers. Upstream: pkg/kubelet/cm/dra/plugin. */
-const notRegistered = /DRA driver (\S+) is not registered/;
+export const notRegistered = /DRA driver (\S+) is not registered/;
 
 /** Finds nodes whose kubelet does not know a driver that publishes devices there. */
-export function checkRegistration({ world, events = [], now }: Snapshot): Finding[] {
+export function checkRegistration({ world, now }: Snapshot): Finding[] {
+  const events = world.all("Event").map(({ object }) => object);
   const found = new Map<string, { node: string; driver: string; pods: string[]; event: Event }>();
   for (const event of events) {
+    if (event.reason !== "FailedPrepareDynamicResources") continue;
     const driver = notRegistered.exec(event.message ?? "")?.[1];
     const { namespace, name, uid, kind } = event.involvedObject;
     if (driver === undefined || kind !== "Pod" || !isRecent(lastTime(event), now)) continue;
@@ -119,9 +131,6 @@ const restart = (node: string): string[] => [
   `kubectl get pods -A --field-selector=spec.nodeName=${node} -o wide`,
   `kubectl describe node ${node}`,
 ];
-
-const lastTime = ({ series, lastTimestamp, eventTime, firstTimestamp }: Event): string =>
-  series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? firstTimestamp ?? "";
 
 /**
  * Finds nodes with devices of a driver whose pod is not ready. A driver's pods mount the kubelet's plugin
@@ -160,16 +169,3 @@ export function checkDriverPods({ world }: Snapshot): Finding[] {
     });
   });
 }
-
-function isDriverPod({ spec }: Pod): boolean {
-  const paths = (spec.volumes ?? []).flatMap(({ hostPath }) => hostPath?.path.replace(/\/+$/, "") ?? []);
-  return (
-    paths.some((path) => path.endsWith("/plugins_registry")) && paths.some((path) => path.endsWith("/cdi"))
-  );
-}
-
-const setOf = (pod: Pod): string => controllerOf(pod)?.uid ?? pod.metadata.uid;
-
-const isReady = ({ status, metadata }: Pod): boolean =>
-  metadata.deletionTimestamp === undefined &&
-  status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true;

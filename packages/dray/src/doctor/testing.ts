@@ -3,10 +3,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Event } from "@dray/api/core/v1";
 import { features, worldOf } from "../inventory/testing.ts";
+import { World } from "../manifests/world.ts";
 import { allocation, claim, gpuClass, type Manifest, node, pod, slice, usesClaim } from "../plan/testing.ts";
 import { diagnose } from "./doctor.ts";
-import { type Finding, labelOfName, type ServerVersions } from "./finding.ts";
-import { type RuleId, ruleIds } from "./rules.ts";
+import { type Finding, labelOfName, type ServerVersions, type Snapshot } from "./finding.ts";
+import { doctorKinds } from "./read.ts";
+import { type RuleId, ruleIds, rules } from "./rules.ts";
 
 export const now = Date.parse("2026-01-01T12:00:00Z");
 export const protection = "resource.kubernetes.io/delete-protection";
@@ -61,18 +63,36 @@ export function cluster(objects: readonly Manifest[], without: readonly string[]
 export interface Around {
   readonly events?: readonly Event[];
   readonly server?: ServerVersions;
+  readonly lackingRights?: NonNullable<Snapshot["lackingRights"]>;
+  /** Kinds that cannot be listed. */
+  readonly unreadable?: readonly string[];
 }
+
+const everyKind: ReadonlySet<string> = new Set(doctorKinds);
+
+/** Reads manifests of all kinds that rules read. */
+const worldOfAll = (objects: readonly Manifest[]): World => worldOf(objects, everyKind);
 
 /** Findings of all rules. */
 export const examined = (
   objects: readonly Manifest[],
-  { events = [], server = { release: "1.37", served: ["v1"] } }: Around = {},
-): readonly Finding[] =>
-  diagnose({ world: worldOf(objects), features, now, events, server }, new Set(ruleIds)).findings;
+  { events = [], server = { release: "1.37", served: ["v1"] }, lackingRights, unreadable }: Around = {},
+): readonly Finding[] => {
+  const { place } = worldOf([node("a")]).objects[0]!;
+  const all = [...worldOfAll(objects).objects, ...events.map((object) => ({ object, place }))];
+  const world = new World(all, new Set(unreadable));
+  return diagnose(
+    { world, features, now, server, ...(lackingRights !== undefined && { lackingRights }) },
+    new Set(ruleIds),
+  ).findings;
+};
 
-/** Rule, object and message of each finding. */
+/** Rule, object and message of each finding; with the severity where it is not that of the rule. */
 export const brief = (findings: readonly Finding[]): string[] =>
-  findings.map(({ rule, object, message }) => `${rule}: ${labelOfName(object)} ${message}`);
+  findings.map(({ rule, severity, object, message }) => {
+    const minor = severity === rules[rule].severity ? "" : `${severity} `;
+    return `${minor}${rule}: ${labelOfName(object)} ${message}`;
+  });
 
 /** Asserts exactly these findings, and for one of them this evidence and this command. */
 export function finds(

@@ -1,12 +1,13 @@
 import type { Pod } from "@dray/api/core/v1";
 import type { ResourceClaim } from "@dray/api/resource/v1";
 import { isReservedForPod } from "@dray/controllers/objects";
+import { hasSandbox } from "../inventory/sandbox.ts";
 import { nameOf } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
 import { counted, names } from "../text/words.ts";
 import type { Wait } from "./data.ts";
 import { claimsOfPod, type Scene, schedulerOf, wait } from "./scene.ts";
-import { hasSandbox, startWaits } from "./start-waits.ts";
+import { startWaits } from "./start-waits.ts";
 import { sinceOf } from "./surroundings.ts";
 
 /** Returns the reasons why a pod with a node does not run there. */

@@ -20,12 +20,12 @@ export const features = featuresOf(
 );
 
 /** Throws if one of the objects is invalid. */
-export function worldOf(objects: readonly Manifest[]): World {
-  return worldOfText(JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }));
+export function worldOf(objects: readonly Manifest[], furtherKinds?: ReadonlySet<string>): World {
+  return worldOfText(JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }), furtherKinds);
 }
 
 /** Reads one document. Throws if an object is invalid. */
-export function worldOfText(text: string): World {
+export function worldOfText(text: string, furtherKinds: ReadonlySet<string> = new Set()): World {
   const { world, problems } = readObjects(
     { sources: [sourceOf("test.json", text)], problems: [] },
     {
@@ -33,6 +33,7 @@ export function worldOfText(text: string): World {
       namespace: "default",
       selectors: new Selectors(features),
       now: "2026-01-01T00:00:00Z",
+      furtherKinds,
     },
   );
   if (problems.length > 0) throw new Error(JSON.stringify(problems));

@@ -41,6 +41,8 @@ export interface DecodeOptions {
   readonly now: string;
   /** Receives the progress. */
   readonly progress?: Progress;
+  /** Kinds that scheduling does not depend on and that are read, too. */
+  readonly furtherKinds?: ReadonlySet<string>;
 }
 
 export interface Decoded extends Located {

@@ -17,7 +17,7 @@ import { hasPodGroups } from "@dray/scheduler";
 import type { Connection } from "../connection/connect.ts";
 import type { Located, Place } from "./place.ts";
 import type { Existing } from "./read.ts";
-import { worldRow } from "./world.ts";
+import { furtherRows, worldRow } from "./world.ts";
 
 /** A missing permission of the user, in the form of `kubectl create clusterrole`. */
 export interface MissingRight {
@@ -64,11 +64,15 @@ const liveKinds: readonly LiveKind[] = [
 ];
 
 /** A server rejects lists of kinds that it does not serve, so kinds behind a disabled gate are skipped. */
-const kindsOf = (features: Features): readonly LiveKind[] =>
-  liveKinds.filter(({ kind }) => {
+const kindsOf = (features: Features, only: ReadonlySet<string> | undefined): readonly LiveKind[] => {
+  const known = liveKinds.filter(({ kind }) => {
     if (kind === "PodGroup") return hasPodGroups(features);
     return kind !== "DeviceTaintRule" || features.enabled("DRADeviceTaintRules");
   });
+  if (only === undefined) return known;
+  const further = furtherRows(only).map(({ group, kind, version }) => ({ group, kind, versions: [version] }));
+  return [...known.filter(({ kind }) => only.has(kind)), ...further];
+};
 
 function resourceName({ group, resource }: KindRow): string {
   return group === "" ? resource : `${resource}.${group}`;
@@ -91,7 +95,7 @@ export async function readLive(
 ): Promise<Live> {
   const name = clusterName(connection);
   const place: Place = { source: { file: name, text: "", lineOf: () => undefined }, root: "" };
-  const kinds = kindsOf(features).filter(({ kind }) => only?.has(kind) ?? true);
+  const kinds = kindsOf(features, only);
   const parts = await Promise.all(
     kinds.map(async (wanted): Promise<LivePart> => {
       const target = worldRow({ apiVersion: `${wanted.group}/v1`, kind: wanted.kind });
@@ -127,7 +131,11 @@ async function listKind(
     const row = kindOf(group, version, kind);
     if (row === undefined) continue;
     try {
-      const { items } = await listAll(client.resource(row), namespace === undefined ? {} : { namespace });
+      const { items } = await listAll(client.resource(row), {
+        ...(namespace !== undefined && { namespace }),
+        // Of events, which are many, only those that report failures.
+        ...(kind === "Event" && { fieldSelector: "type=Warning" }),
+      });
       return row === target
         ? items
         : items.map((object) => withoutNulls(convert(structuredClone(object), row, target), object));

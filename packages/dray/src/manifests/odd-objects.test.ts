@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deepFreeze, encodeJSON, type KubeObject } from "@dray/api";
-import type { Event } from "@dray/api/core/v1";
 import { withoutNulls } from "@dray/api/nulls";
 import { kindRows } from "@dray/api/schema";
 import { oddObject } from "@dray/testing/odd-objects";
@@ -111,10 +110,7 @@ function answers(world: World): Record<string, () => unknown> {
   return {
     plan: () => makePlan(world, { features, now: () => now }),
     doctor: () =>
-      diagnose(
-        { world, features, now, events: [] as Event[], server: { release: "1.37", served: ["v1"] } },
-        new Set(ruleIds),
-      ),
+      diagnose({ world, features, now, server: { release: "1.37", served: ["v1"] } }, new Set(ruleIds)),
     ...Object.fromEntries(
       subjects.map((what) => [`top ${what}`, () => topText(topData(what, inventory()), now)]),
     ),

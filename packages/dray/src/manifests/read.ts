@@ -66,14 +66,14 @@ export function readObjects(
     const file = sources.map(({ file }) => file).join(", ");
     throw new InputError([{ rule: "syntax", file, message: "there are no objects in it" }]);
   }
-  const notes = leftAside(drafts);
+  const notes = leftAside(drafts, options.furtherKinds);
   const leftOut: LeftOut[] = [];
   const leave = (place: Place, kind: string, label: string, problems: readonly Problem[]): void => {
     leftOut.push({ place, kind, label, problems });
   };
   const decoded = drafts.flatMap((draft, i) => {
     options.progress?.update(`Reading the objects: ${i} of ${drafts.length}`);
-    const target = worldKind(draft);
+    const target = worldKind(draft, options.furtherKinds);
     if (target === undefined) {
       const unknown = unknownKind(draft);
       if (unknown !== undefined) leave(draft.place, draft.kind, labelOf(draft, undefined), [unknown]);
@@ -206,9 +206,11 @@ function unknownKind(draft: Draft): Problem | undefined {
   };
 }
 
-function leftAside(drafts: readonly Draft[]): string[] {
+function leftAside(drafts: readonly Draft[], further: ReadonlySet<string> | undefined): string[] {
   const counts = new Map<string, { count: number; place: Place }>();
-  const others = drafts.filter((each) => worldKind(each) === undefined && unknownKind(each) === undefined);
+  const others = drafts.filter(
+    (each) => worldKind(each, further) === undefined && unknownKind(each) === undefined,
+  );
   for (const draft of others) {
     const key = `${draft.kind} (${draft.apiVersion})`;
     const known = counts.get(key);

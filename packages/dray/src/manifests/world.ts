@@ -1,8 +1,23 @@
 import type { KubeObject } from "@dray/api";
+import type {
+  MutatingWebhookConfiguration,
+  ValidatingWebhookConfiguration,
+} from "@dray/api/admissionregistration/v1";
+import type { CustomResourceDefinition } from "@dray/api/apiextensions/v1";
 import type { DaemonSet, Deployment, ReplicaSet, StatefulSet } from "@dray/api/apps/v1";
 import type { Job } from "@dray/api/batch/v1";
 import { kindOf } from "@dray/api/codec";
-import type { Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod } from "@dray/api/core/v1";
+import type {
+  Event,
+  Namespace,
+  Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  Service,
+} from "@dray/api/core/v1";
+import type { EndpointSlice } from "@dray/api/discovery/v1";
+import type { ClusterRole, ClusterRoleBinding } from "@dray/api/rbac/v1";
 import type {
   DeviceClass,
   DeviceTaintRule,
@@ -24,7 +39,19 @@ import { groupOf } from "./decode.ts";
 import type { Draft } from "./documents.ts";
 import { type Located, labelOfObject } from "./place.ts";
 
-interface Kinds {
+/** Kinds that scheduling does not depend on, and that a world has where they are asked for. */
+interface FurtherKinds {
+  ClusterRole: ClusterRole;
+  ClusterRoleBinding: ClusterRoleBinding;
+  CustomResourceDefinition: CustomResourceDefinition;
+  EndpointSlice: EndpointSlice;
+  Event: Event;
+  MutatingWebhookConfiguration: MutatingWebhookConfiguration;
+  Service: Service;
+  ValidatingWebhookConfiguration: ValidatingWebhookConfiguration;
+}
+
+interface Kinds extends FurtherKinds {
   CSIDriver: CSIDriver;
   CSINode: CSINode;
   CSIStorageCapacity: CSIStorageCapacity;
@@ -50,45 +77,74 @@ interface Kinds {
 }
 
 /** The kinds of a world, by `group/kind`; version v1 of their group by default. */
-const worldKinds: ReadonlyMap<string, KindRow> = new Map(
-  [
-    ["", "Node"],
-    ["", "Pod"],
-    ["", "Namespace"],
-    ["", "PersistentVolume"],
-    ["", "PersistentVolumeClaim"],
-    ["apps", "DaemonSet"],
-    ["apps", "Deployment"],
-    ["apps", "ReplicaSet"],
-    ["apps", "StatefulSet"],
-    ["batch", "Job"],
-    ["resource.k8s.io", "DeviceClass"],
-    ["resource.k8s.io", "DeviceTaintRule"],
-    ["resource.k8s.io", "ResourceClaim"],
-    ["resource.k8s.io", "ResourceClaimTemplate"],
-    ["resource.k8s.io", "ResourceSlice"],
-    ["scheduling.k8s.io", "PodGroup", "v1beta1"],
-    ["scheduling.k8s.io", "PriorityClass"],
-    ["storage.k8s.io", "CSIDriver"],
-    ["storage.k8s.io", "CSINode"],
-    ["storage.k8s.io", "CSIStorageCapacity"],
-    ["storage.k8s.io", "StorageClass"],
-    ["storage.k8s.io", "VolumeAttachment"],
-  ].map(([group = "", kind = "", version = "v1"]) => {
-    const row = kindOf(group, version, kind);
-    if (row === undefined) throw new Error(`the API has no ${kind} in ${group}/${version}`);
-    return [`${group}/${kind}`, row];
-  }),
-);
+const worldKinds = kindTable([
+  ["", "Node"],
+  ["", "Pod"],
+  ["", "Namespace"],
+  ["", "PersistentVolume"],
+  ["", "PersistentVolumeClaim"],
+  ["apps", "DaemonSet"],
+  ["apps", "Deployment"],
+  ["apps", "ReplicaSet"],
+  ["apps", "StatefulSet"],
+  ["batch", "Job"],
+  ["resource.k8s.io", "DeviceClass"],
+  ["resource.k8s.io", "DeviceTaintRule"],
+  ["resource.k8s.io", "ResourceClaim"],
+  ["resource.k8s.io", "ResourceClaimTemplate"],
+  ["resource.k8s.io", "ResourceSlice"],
+  ["scheduling.k8s.io", "PodGroup", "v1beta1"],
+  ["scheduling.k8s.io", "PriorityClass"],
+  ["storage.k8s.io", "CSIDriver"],
+  ["storage.k8s.io", "CSINode"],
+  ["storage.k8s.io", "CSIStorageCapacity"],
+  ["storage.k8s.io", "StorageClass"],
+  ["storage.k8s.io", "VolumeAttachment"],
+]);
 
-/** Returns the row of a kind in a world; undefined for other kinds. */
-export function worldKind({ apiVersion, kind }: Pick<Draft, "apiVersion" | "kind">): KindRow | undefined {
-  return worldKinds.get(`${groupOf(apiVersion)}/${kind}`);
+/** The further kinds, in the same form. */
+const furtherKinds = kindTable([
+  ["", "Event"],
+  ["", "Service"],
+  ["discovery.k8s.io", "EndpointSlice"],
+  ["rbac.authorization.k8s.io", "ClusterRole"],
+  ["rbac.authorization.k8s.io", "ClusterRoleBinding"],
+  ["admissionregistration.k8s.io", "MutatingWebhookConfiguration"],
+  ["admissionregistration.k8s.io", "ValidatingWebhookConfiguration"],
+  ["apiextensions.k8s.io", "CustomResourceDefinition"],
+]);
+
+function kindTable(kinds: readonly (readonly string[])[]): ReadonlyMap<string, KindRow> {
+  return new Map(
+    kinds.map(([group = "", kind = "", version = "v1"]) => {
+      const row = kindOf(group, version, kind);
+      if (row === undefined) throw new Error(`the API has no ${kind} in ${group}/${version}`);
+      return [`${group}/${kind}`, row];
+    }),
+  );
 }
+
+/**
+ * Returns the row of a kind in a world; undefined for other kinds. `further`: the kinds that scheduling does
+ * not depend on and that the world has too.
+ */
+export function worldKind(
+  { apiVersion, kind }: Pick<Draft, "apiVersion" | "kind">,
+  further: ReadonlySet<string> = none,
+): KindRow | undefined {
+  const key = `${groupOf(apiVersion)}/${kind}`;
+  return worldKinds.get(key) ?? (further.has(kind) ? furtherKinds.get(key) : undefined);
+}
+
+const none: ReadonlySet<string> = new Set();
+
+/** Returns the rows of the further kinds of this set. */
+export const furtherRows = (kinds: ReadonlySet<string>): readonly KindRow[] =>
+  [...furtherKinds.values()].filter(({ kind }) => kinds.has(kind));
 
 /** Returns the row of a kind in a world. Throws for other kinds. */
 export function worldRow(target: Pick<Draft, "apiVersion" | "kind">): KindRow {
-  const row = worldKind(target);
+  const row = worldKind(target, new Set([target.kind]));
   if (row === undefined) throw new Error(`a world has no ${target.kind} of ${target.apiVersion}`);
   return row;
 }

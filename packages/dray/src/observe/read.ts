@@ -9,7 +9,7 @@ import { type MissingRight, readLive } from "../manifests/live.ts";
 import { problemTexts } from "../manifests/problem.ts";
 import { type Reading, readObjects } from "../manifests/read.ts";
 import { Selectors } from "../manifests/selectors.ts";
-import type { World } from "../manifests/world.ts";
+import { furtherRows, World } from "../manifests/world.ts";
 import { noCluster, type TargetFlags, target } from "../options/target.ts";
 import { featuresOption } from "../options/values.ts";
 import { withCluster } from "./cluster.ts";
@@ -53,7 +53,7 @@ export async function observe<T>(
   const read = (features: Features, namespace: string, live?: Parameters<typeof readObjects>[2]): Reading =>
     readObjects(
       sources,
-      { features, namespace, selectors: new Selectors(features), now: timeText(now) },
+      { features, namespace, selectors: new Selectors(features), now: timeText(now), furtherKinds: kinds },
       live,
     );
   const isLive = namesCluster(flags) || flags.filename.length === 0;
@@ -62,7 +62,7 @@ export async function observe<T>(
     const reading = read(features, namespace);
     const source = flags.filename.join(", ");
     return {
-      ...{ world: reading.world, features, namespace, source, isLive, missing: [] },
+      ...{ world: withUnknownKinds(reading.world, kinds), features, namespace, source, isLive, missing: [] },
       notes: notesOf(reading),
       more: undefined,
     };
@@ -77,6 +77,13 @@ export async function observe<T>(
     };
     return { ...observed, more: await more(connection, observed) };
   });
+}
+
+/** A further kind of which the manifests have no object is unknown: a dump leaves most kinds out. */
+function withUnknownKinds(world: World, kinds: ReadonlySet<string>): World {
+  const there = new Set(world.objects.map(({ object }) => object.kind));
+  const unknown = furtherRows(kinds).flatMap(({ kind }) => (there.has(kind) ? [] : kind));
+  return unknown.length === 0 ? world : new World(world.objects, new Set(unknown));
 }
 
 const notesOf = (reading: Reading): string[] => [

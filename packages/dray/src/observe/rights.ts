@@ -26,6 +26,13 @@ const groups: Readonly<Record<string, string>> = {
   Namespace: "",
   Node: "",
   Pod: "",
+  Service: "",
+  EndpointSlice: "discovery.k8s.io",
+  ClusterRole: "rbac.authorization.k8s.io",
+  ClusterRoleBinding: "rbac.authorization.k8s.io",
+  MutatingWebhookConfiguration: "admissionregistration.k8s.io",
+  ValidatingWebhookConfiguration: "admissionregistration.k8s.io",
+  CustomResourceDefinition: "apiextensions.k8s.io",
   ResourceQuota: "",
   PersistentVolume: "",
   PersistentVolumeClaim: "",
@@ -44,6 +51,9 @@ const groups: Readonly<Record<string, string>> = {
 };
 
 const volumesUnknown = "which nodes the volumes of the pod allow is not known";
+const rolesUnknown = "which rights drivers have is not known";
+const servicesUnknown = "whether Services have endpoints is not known";
+const webhooksUnknown = "whether webhooks can be reached is not known";
 const workloadsUnknown = "which pods belong to the workload is not known";
 
 /** Facts that are unknown without the list of a kind. */
@@ -60,6 +70,13 @@ const consequences: Readonly<Record<string, string>> = {
   ResourceClaimTemplate: "which claims templates make is not known",
   ResourceQuota: "whether a quota is used up is not known",
   ResourceSlice: "no device is known",
+  Service: servicesUnknown,
+  EndpointSlice: servicesUnknown,
+  ClusterRole: rolesUnknown,
+  ClusterRoleBinding: rolesUnknown,
+  MutatingWebhookConfiguration: webhooksUnknown,
+  ValidatingWebhookConfiguration: webhooksUnknown,
+  CustomResourceDefinition: webhooksUnknown,
   PersistentVolume: volumesUnknown,
   PersistentVolumeClaim: volumesUnknown,
   CSIDriver: volumesUnknown,

@@ -12,7 +12,9 @@ import { type Client, createClient, systemClock } from "@dray/client";
 import { memoryStore } from "@dray/store";
 import { parse } from "yaml";
 import type { DoctorData } from "../../doctor/print.ts";
+import { doctorKinds } from "../../doctor/read.ts";
 import { ruleIds, rules } from "../../doctor/rules.ts";
+import { resourceOf } from "../../observe/rights.ts";
 import { allocation, claim, gpuClass, node, pod, slice, usesClaim } from "../../plan/testing.ts";
 import { dray, type Output } from "../../testing/program.ts";
 
@@ -113,7 +115,7 @@ describe("manifests", () => {
     const args = ["doctor", "-f", example, "-o", "junit", "--rule", "stale-slice,leaked-reservation"];
     const { stdout, code } = await dray([...args, "--rule", "pool-invalid,driver-not-registered"]);
     assert.equal(code, 1);
-    assert.match(stdout, /^<\?xml .*\n<testsuites tests="4" failures="2" skipped="1">\n/);
+    assert.match(stdout, /^<\?xml .*\n<testsuites tests="5" failures="2" skipped="1">\n/);
     assert.match(
       stdout,
       /classname="dray.doctor.pool-invalid" name="The slices of a pool contradict each other."\/>/,
@@ -147,11 +149,14 @@ async function startServer(folder: string): Promise<{ server: ApiServer; admin: 
   const server = await createServer({
     store: memoryStore(systemClock),
     serving: { ...pair, clientAuthority: authority.certificate },
-    tokens: ["reader", "narrow"].map((name) => ({ token: `token-of-${name}`, user: { name, groups: [] } })),
+    tokens: ["reader", "narrow", "poor"].map((name) => ({
+      token: `token-of-${name}`,
+      user: { name, groups: [] },
+    })),
     disabledAdmissionPlugins: ["ServiceAccount", "TaintNodesByCondition"],
   });
   const { url } = await server.listen({ port: 0 });
-  for (const user of ["reader", "narrow"]) {
+  for (const user of ["reader", "narrow", "poor"]) {
     const ca = Buffer.from(authority.certificate).toString("base64");
     const config = {
       "current-context": "test",
@@ -184,18 +189,10 @@ async function create<T extends KubeObject>(
 
 /** Lets the user `reader` list all that the rules read, and `narrow` all but pods and events. */
 async function grantRights(admin: Client): Promise<void> {
-  const all = [
-    "nodes",
-    "pods",
-    "events",
-    "resourceslices",
-    "deviceclasses",
-    "resourceclaims",
-    "resourceclaimtemplates",
-    "devicetaintrules",
-  ];
+  const all = doctorKinds.map((kind) => resourceOf(kind).split(".")[0]!);
   for (const [name, resources] of Object.entries({
     reader: all,
+    poor: ["configmaps"],
     narrow: all.filter((each) => !["pods", "events"].includes(each)),
   })) {
     await create(admin, ClusterRole, {
@@ -284,8 +281,30 @@ describe("a cluster", () => {
     const rights = await as("narrow", "--rights");
     assert.match(
       rights.stdout,
-      /^kubectl create clusterrole dray-doctor --verb=list --resource=nodes,pods,.*,events\n/,
+      /^kubectl create clusterrole dray-doctor --verb=list --resource=nodes,pods,.*,events,/,
     );
+  });
+
+  test("without any right it exits with 2, and says that nothing can be judged", async () => {
+    const output = await as("poor");
+    assert.equal(output.code, 2);
+    assert.equal(output.stdout, "");
+    const said =
+      /^error: context test: nothing can be judged: no right to list nodes, pods, daemonsets.apps, resource/m;
+    assert.match(output.stderr, said);
+    const data = JSON.parse((await as("poor", "-o", "json")).stdout) as DoctorData;
+    assert.deepEqual([data.objects, data.findings], [0, []]);
+    // Where one of the chosen rules can be judged, its answer counts; where none can, not.
+    assert.equal((await as("narrow", "--rule", "leaked-reservation")).code, 2);
+    assert.equal((await as("narrow", "--rule", "leaked-reservation,stale-slice")).code, 0);
+  });
+
+  test("manifests without any object that it reads are not examined", async () => {
+    const file = join(folder, "config.yaml");
+    writeFileSync(file, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n");
+    const { code, stderr } = await dray(["doctor", "-f", file]);
+    assert.equal(code, 2);
+    assert.match(stderr, /config.yaml: nothing can be judged: there are no objects that it reads/);
   });
 
   test("the suggested command repairs the finding", async () => {

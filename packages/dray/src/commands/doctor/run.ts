@@ -57,7 +57,7 @@ export async function doctor(flags: DoctorFlags): Promise<void> {
 }
 
 async function report(
-  { snapshot, source, notes, missing }: Examination,
+  { snapshot, source, isLive, notes, missing }: Examination,
   diagnosis: Diagnosis,
   wanted: readonly RuleId[],
   { severity, output }: DoctorFlags,
@@ -71,13 +71,36 @@ async function report(
     notJudged: diagnosis.notJudged,
     rights: rightsOf(doctorKinds, missing),
   };
-  for (const line of [...missingRightLines(source, data.rights), ...notes]) remark(`warning: ${line}\n`);
+  const isEmpty = !isLive && diagnosis.objects === 0;
+  const isUnknown = isEmpty || isSilent(diagnosis, wanted);
+  // One line says that nothing can be listed.
+  const rights = isUnknown ? [] : missingRightLines(source, data.rights);
+  for (const line of [...rights, ...notes]) remark(`warning: ${line}\n`);
+  if (isUnknown) {
+    const lists = missing.map(({ resource }) => resource);
+    const reasons =
+      lists.length > 0 ? [`no right to list ${lists.join(", ")}`] : diagnosis.notJudged.map(({ why }) => why);
+    const why = isEmpty ? "there are no objects that it reads" : [...new Set(reasons)].join("; ");
+    process.stderr.write(`error: ${source}: nothing can be judged: ${why}\n`);
+  }
   if (missing.length > 0)
     remark(`note: \`dray doctor --rights\` prints the commands that grant what is missing\n`);
   if (findings.length > 0) process.exitCode = 1;
+  if (isUnknown) {
+    process.exitCode = notExamined;
+    if (output === undefined) return;
+  }
   if (output === "junit") process.stdout.write(junitText(data, wanted));
   else if (output !== undefined) await printData(data, output);
   else printText(doctorText(data));
+}
+
+/** Reports whether none of the rules is judged: that nothing is found says nothing then. */
+function isSilent({ notJudged }: Diagnosis, wanted: readonly RuleId[]): boolean {
+  const silent = new Set(notJudged.map(({ rule }) => rule));
+  // A rule without needs has no objects then.
+  const needing = wanted.filter((rule) => rules[rule].needs.length > 0);
+  return needing.length > 0 && needing.every((rule) => silent.has(rule));
 }
 
 function wantedRules({ rule, skip, severity }: DoctorFlags): RuleId[] {
@@ -85,7 +108,8 @@ function wantedRules({ rule, skip, severity }: DoctorFlags): RuleId[] {
   const without = new Set(named("--skip", skip));
   return ruleIds.filter(
     (id) =>
-      (only.size === 0 || only.has(id)) &&
+      // Objects that rules leave out are named, whichever rules are chosen.
+      (only.size === 0 || only.has(id) || id === "unreadable-object") &&
       !without.has(id) &&
       (severity === "warning" || rules[id].severity === severity),
   );
