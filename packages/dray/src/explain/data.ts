@@ -1,5 +1,6 @@
 import type { RefusalGroup, RequestExplanation } from "@dray/allocator";
 import type { Shortage } from "@dray/scheduler";
+import type { Fault } from "../manifests/faults.ts";
 import type { Rights } from "../observe/rights.ts";
 import type { NodeRefusal } from "../plan/explain.ts";
 import type { Counts, DeviceRow, HeadroomData } from "../top/rows.ts";
@@ -29,7 +30,36 @@ export interface Explained {
   readonly headroom: Readonly<Record<string, HeadroomData | null>>;
   /** Further facts, by name. */
   readonly facts: readonly Fact[];
+  /** Only of a DeviceTaintRule: the pods with devices that it selects. */
+  readonly evictions?: readonly EvictionData[];
+  /** Objects that could not be read, and were left out. */
+  readonly leftOut?: readonly LeftOutObject[];
   readonly rights: Rights;
+}
+
+/** An object that could not be read. */
+export interface LeftOutObject {
+  /** `Pod default/a` */
+  readonly object: string;
+  readonly why: string;
+}
+
+export const leftOutOf = (faults: readonly Fault[]): LeftOutObject[] =>
+  faults.map(({ label, message }) => ({ object: label, why: message }));
+
+/** A pod with devices that a DeviceTaintRule selects, and when it is evicted with the effect NoExecute. */
+export interface EvictionData {
+  /** `namespace/name` */
+  readonly pod: string;
+  readonly node: string;
+  /** The claims with these devices, `namespace/name`. */
+  readonly claims: readonly string[];
+  /** `driver/pool/device` */
+  readonly devices: readonly string[];
+  /** RFC 3339; null: it stays. */
+  readonly until: string | null;
+  /** How long its claims tolerate the taint after it was added; null: for ever. */
+  readonly toleratedSeconds: number | null;
 }
 
 export type SubjectKind =
@@ -39,6 +69,7 @@ export type SubjectKind =
   | "Device"
   | "DeviceClass"
   | "ResourceSlice"
+  | "DeviceTaintRule"
   | WorkloadKind;
 
 /** Kinds that are explained by their pods. */

@@ -1,11 +1,12 @@
 import type { Pod } from "@dray/api/core/v1";
 import { isPodTerminal } from "@dray/api/pod";
+import { awaitWithoutFaults } from "../manifests/faults.ts";
 import { nameOf } from "../manifests/place.ts";
 import type { LackingRight, Rights } from "../observe/rights.ts";
 import { podsOf } from "../plan/workloads.ts";
 import { plainFormat, type TableFormat, table } from "../text/table.ts";
 import { counted } from "../text/words.ts";
-import type { Wait } from "./data.ts";
+import { type LeftOutObject, leftOutOf, type Wait } from "./data.ts";
 import { allWaits, canBePlaced, stateOfPod, trialOf, waitsOfPod } from "./pod.ts";
 import { type Scene, wait } from "./scene.ts";
 
@@ -15,6 +16,8 @@ export interface Overview {
   readonly kind: "List";
   /** The pods and claims that wait, are stuck or have failed, by namespace and name. */
   readonly items: readonly OverviewItem[];
+  /** Objects that could not be read, and were left out. */
+  readonly leftOut?: readonly LeftOutObject[];
   readonly missing: readonly LackingRight[];
 }
 
@@ -30,12 +33,20 @@ export interface OverviewItem {
 /** Maximum number of pods without words of a scheduler that are tried. */
 const maxTrials = 50;
 
-/** Lists what waits, with its first cause; `namespace`: only there. */
+/** Lists what waits without the objects that cannot be read, which the answer names. */
 export async function overviewOf(
   scene: Scene,
   namespace: string | undefined,
   rights: Rights,
 ): Promise<Overview> {
+  const { answer, faults } = await awaitWithoutFaults(scene.world, (world) =>
+    overviewOfAll({ ...scene, world }, namespace, rights),
+  );
+  return faults.length === 0 ? answer : { ...answer, leftOut: leftOutOf(faults) };
+}
+
+/** Lists what waits, with its first cause; `namespace`: only there. */
+async function overviewOfAll(scene: Scene, namespace: string | undefined, rights: Rights): Promise<Overview> {
   const { world, surroundings } = scene;
   const isWanted = ({ metadata }: { readonly metadata: { readonly namespace: string } }): boolean =>
     namespace === undefined || metadata.namespace === namespace;

@@ -28,6 +28,7 @@ export function explainText(explained: Explained, now: number, format: TableForm
     claims.filter(isShown).flatMap(claimLines),
     factLines(explained.facts, format),
     deviceLines(devices, explained.kind === "Device" ? explained.name : "", format),
+    evictionLines(explained, format),
     headroomLines(headroom),
   ];
   return blocks
@@ -265,6 +266,32 @@ function deviceLines(devices: Explained["devices"], self: string, format: TableF
       .trimEnd()
       .split("\n"),
     ...(rest === 0 ? [] : [`and ${counted(rest, "more device")} (-o json has all)`]),
+  ];
+}
+
+function evictionLines({ kind, state, evictions = [] }: Explained, format: TableFormat): string[] {
+  if (kind !== "DeviceTaintRule") return [];
+  if (evictions.length === 0) return ["No pod has one of these devices."];
+  const rows = evictions.map(({ pod, node, devices, claims, until, toleratedSeconds }) => [
+    pod,
+    node,
+    until === null
+      ? "never: tolerated"
+      : toleratedSeconds === 0
+        ? "at once"
+        : `at ${until.replace(".000Z", "Z")} (tolerated ${toleratedSeconds}s)`,
+    devices.join(", "),
+    claims.join(", "),
+  ]);
+  return [
+    state === "evicts" ? "Pods with these devices" : "Pods with these devices, with effect NoExecute",
+    ...table(
+      ["POD", "NODE", "GOES", { title: "DEVICES", wraps: true }, { title: "CLAIMS", drop: 1 }],
+      rows,
+      format,
+    )
+      .trimEnd()
+      .split("\n"),
   ];
 }
 

@@ -18,6 +18,7 @@ const kinds: ReadonlyMap<string, SubjectKind> = new Map(
       ["Device", ["device", "devices"]],
       ["DeviceClass", ["class", "classes", "deviceclass", "deviceclasses"]],
       ["ResourceSlice", ["slice", "slices", "resourceslice", "resourceslices"]],
+      ["DeviceTaintRule", ["devicetaintrule", "devicetaintrules", "taintrule", "rule"]],
       ["Deployment", ["deployment", "deployments", "deploy"]],
       ["StatefulSet", ["statefulset", "statefulsets", "sts"]],
       ["DaemonSet", ["daemonset", "daemonsets", "ds"]],
@@ -48,10 +49,21 @@ export function parseSubject(
   return { kind, name };
 }
 
+/** A named object does not exist, or may not be read. */
+export class NoSuchObjectError extends Error {
+  override readonly name = "NoSuchObjectError";
+}
+
 type WorldKind = Exclude<SubjectKind, "Device">;
 
 /** Kinds whose objects have no namespace. */
-const clusterKinds: ReadonlySet<SubjectKind> = new Set(["Node", "Device", "DeviceClass", "ResourceSlice"]);
+const clusterKinds: ReadonlySet<SubjectKind> = new Set([
+  "Node",
+  "Device",
+  "DeviceClass",
+  "ResourceSlice",
+  "DeviceTaintRule",
+]);
 
 export const isNamespacedKind = (kind: SubjectKind): boolean => !clusterKinds.has(kind);
 
@@ -78,8 +90,10 @@ export function findObject<K extends WorldKind>(
       : (didYouMean(name, there.slice(0, 1000))?.replace(/^/, "; ") ?? "");
   const known = there.length === 0 ? "there is none" : `there are ${names(there)}`;
   if (!world.isReadable(kind))
-    throw new Error(`${source}: no right to list ${resourceOf(kind)}: "${name}"${where} may be there`);
-  throw new Error(`${source}: no ${kind} "${name}"${where}: ${known}${hint}`);
+    throw new NoSuchObjectError(
+      `${source}: no right to list ${resourceOf(kind)}: "${name}"${where} may be there`,
+    );
+  throw new NoSuchObjectError(`${source}: no ${kind} "${name}"${where}: ${known}${hint}`);
 }
 
 /** Finds a device by `driver/pool/device`, `pool/device` or its name, if that is unambiguous. */
@@ -97,5 +111,7 @@ export function findDevice({ devices }: Inventory, name: string, source: string)
     devices.slice(0, 1000).flatMap(({ id, device }) => [id, device.name]),
   );
   const known = ids.length === 0 ? "no driver publishes any" : `there are ${names(ids)}`;
-  throw new Error(`${source}: no device "${name}": ${known}${meant === undefined ? "" : `; ${meant}`}`);
+  throw new NoSuchObjectError(
+    `${source}: no device "${name}": ${known}${meant === undefined ? "" : `; ${meant}`}`,
+  );
 }

@@ -56,6 +56,9 @@ export async function awaitWithoutFaults<T>(
   return step.value;
 }
 
+/** Names an object that an answer leaves out, for people. */
+const faultText = ({ label, message }: Fault): string => `${label} cannot be read: ${message}`;
+
 type Attempt<T> = { readonly answer: T } | { readonly error: unknown };
 
 function attempt<T>(world: World, compute: (world: World) => T): Attempt<T> {
@@ -81,7 +84,9 @@ function* searchFaults<T>(world: World, isAnswer: IsAnswer): Generator<World, Re
   for (let searches = 0; ; searches++) {
     const whole = yield world.of(objects);
     if ("answer" in whole) return { answer: whole.answer, faults };
-    if (isAnswer(whole.error) || searches === maxSearches) throw whole.error;
+    // The answer may be about an object that was left out.
+    if (isAnswer(whole.error)) throw faults[0] === undefined ? whole.error : new Error(faultText(faults[0]));
+    if (searches === maxSearches) throw whole.error;
     const found = yield* failingObjects(world, objects, isAnswer) as Search<Located[]>;
     const culprit = culpritOf(found);
     if (culprit === undefined) throw whole.error;

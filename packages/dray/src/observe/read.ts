@@ -4,19 +4,23 @@ import { join } from "node:path";
 import type { Features } from "@dray/api";
 import { timeText } from "@dray/client";
 import type { Connection } from "../connection/connect.ts";
+import type { DecodeOptions } from "../manifests/decode.ts";
 import { readSources } from "../manifests/files.ts";
 import { type MissingRight, readLive } from "../manifests/live.ts";
 import { problemTexts } from "../manifests/problem.ts";
-import { type Reading, readObjects } from "../manifests/read.ts";
+import { type Existing, type Reading, readObjects } from "../manifests/read.ts";
 import { Selectors } from "../manifests/selectors.ts";
 import { furtherRows, World } from "../manifests/world.ts";
 import { noCluster, type TargetFlags, target } from "../options/target.ts";
 import { featuresOption } from "../options/values.ts";
 import { withCluster } from "./cluster.ts";
+import { existingObjects } from "./cluster-files.ts";
 
 /** The flags that select the input of `explain` and `top`. */
 export interface ObserveFlags extends TargetFlags {
   readonly filename: readonly string[];
+  /** Files with the objects of a cluster, over which those of `filename` are laid. */
+  readonly cluster?: readonly string[];
   readonly recursive?: boolean;
   readonly kubeconfig?: string;
   readonly context?: string;
@@ -50,17 +54,32 @@ export async function observe<T>(
   more: (connection: Connection, observed: Observed) => Promise<T>,
 ): Promise<Observed & { readonly more: T | undefined }> {
   const sources = await readSources(flags.filename, flags.recursive);
-  const read = (features: Features, namespace: string, live?: Parameters<typeof readObjects>[2]): Reading =>
-    readObjects(
-      sources,
-      { features, namespace, selectors: new Selectors(features), now: timeText(now), furtherKinds: kinds },
+  const optionsOf = (features: Features, namespace: string): DecodeOptions => ({
+    ...{ features, namespace, selectors: new Selectors(features) },
+    ...{ now: timeText(now), furtherKinds: kinds },
+  });
+  const read = (features: Features, namespace: string, live?: Existing): Reading =>
+    readObjects(sources, optionsOf(features, namespace), live);
+  const { cluster: clusterFiles = [] } = flags;
+  const hasFiles = flags.filename.length + clusterFiles.length > 0;
+  const isLive = namesCluster(flags) || !hasFiles;
+  /** Adds the objects of `--cluster`. */
+  const existing = (
+    features: Features,
+    namespace: string,
+    live?: Existing,
+  ): Promise<Existing | undefined> => {
+    const options = optionsOf(features, namespace);
+    return existingObjects(
+      { cluster: clusterFiles, ...(flags.recursive && { recursive: true }) },
+      options,
       live,
     );
-  const isLive = namesCluster(flags) || flags.filename.length === 0;
+  };
   if (!isLive) {
     const [features, namespace] = [featuresOption(flags), flags.namespace ?? "default"];
-    const reading = read(features, namespace);
-    const source = flags.filename.join(", ");
+    const reading = read(features, namespace, await existing(features, namespace));
+    const source = [...clusterFiles, ...flags.filename].join(", ");
     return {
       ...{ world: withUnknownKinds(reading.world, kinds), features, namespace, source, isLive, missing: [] },
       notes: notesOf(reading),
@@ -70,7 +89,7 @@ export async function observe<T>(
   return withCluster({ ...flags, ...kubeconfigOf(flags) }, async ({ connection, name, ...cluster }) => {
     const { features, namespace } = cluster;
     const live = await readLive(connection, namespace, features, kinds);
-    const reading = read(features, namespace, live);
+    const reading = read(features, namespace, await existing(features, namespace, live));
     const observed = {
       ...{ world: reading.world, features, namespace, source: name, isLive, missing: live.missing },
       notes: [...cluster.notes, ...notesOf(reading)],

@@ -1,10 +1,11 @@
 import type { Command } from "commander";
 import { observeOptions } from "../../observe/options.ts";
 import { dataOutput, example } from "../../options/declarations.ts";
+import { clusterFileOption } from "../../options/manifest-options.ts";
 
 /** `dray explain` */
 export function declareExplain(program: Command): void {
-  observeOptions(
+  const command = observeOptions(
     program
       .command("explain")
       .description(
@@ -12,17 +13,19 @@ export function declareExplain(program: Command): void {
       )
       .argument(
         "[kind]",
-        "pod, claim, node, device, class, slice, or the workload of pods: deployment, statefulset, daemonset, job, replicaset, podgroup; or KIND/NAME",
+        "pod, claim, node, device, class, slice, devicetaintrule, or the workload of pods: deployment, statefulset, daemonset, job, replicaset, podgroup; or KIND/NAME",
       )
       .argument(
         "[name]",
         "its name; of a device DRIVER/POOL/DEVICE, or an unambiguous part of it (default: lists what waits)",
       ),
-  )
+  );
+  clusterFileOption(command, "those of -f are laid over them")
     .addOption(dataOutput())
     .addHelpText(
       "after",
-      `${example("dray explain\ndray explain pod train-0 -n team\ndray explain deployment web -n team\ndray explain class gpu.example.com\ndray explain pod train-0 -f cluster.yaml -o json | jq '.placement.changes'")}
+      `${example("dray explain\ndray explain pod train-0 -n team\ndray explain deployment web -n team\ndray explain class gpu.example.com\ndray explain pod train-0 -f cluster.yaml -o json | jq '.placement.changes'\ndray explain devicetaintrule repair -f rule.yaml --context production")}
+A DeviceTaintRule of -f need not exist yet: which devices it would taint, and which pods would go when.
 Lists only: --rights prints what is listed, and how to grant it. What may not be listed is named, and left out of the
 answer. What would help is found by changing one thing and asking the scheduler again. The schema of -o json is
 schema/explain.json of this package.

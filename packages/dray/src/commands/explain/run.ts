@@ -1,7 +1,7 @@
 import { systemClock } from "@dray/client";
 import type { Connection } from "../../connection/connect.ts";
-import type { SubjectKind } from "../../explain/data.ts";
-import { explain as explainObject } from "../../explain/explain.ts";
+import type { Explained, SubjectKind } from "../../explain/data.ts";
+import { explainReadable } from "../../explain/explain.ts";
 import { overviewOf, overviewText } from "../../explain/overview.ts";
 import { explainText } from "../../explain/print.ts";
 import { claimsOfPod } from "../../explain/scene.ts";
@@ -14,7 +14,7 @@ import {
 } from "../../explain/surroundings.ts";
 import { volumeClaims } from "../../explain/volume-waits.ts";
 import { podsOfWorkload, stuckPod, type Workload } from "../../explain/workload.ts";
-import { Inventory } from "../../inventory/inventory.ts";
+import { answerWithoutFaults } from "../../manifests/faults.ts";
 import type { World } from "../../manifests/world.ts";
 import { type ObserveFlags, observe } from "../../observe/read.ts";
 import { grantText, missingRightLines, rightsOf } from "../../observe/rights.ts";
@@ -67,13 +67,15 @@ export async function explain(
     const { features, namespace, source, more: surroundings = noSurroundings } = observed;
     const world = withSurroundings(observed.world, surroundings);
     const rights = rightsOf(explainKinds, [...observed.missing, ...surroundings.missing]);
-    const explained = await explainObject(
+    const explained = await explainReadable(
       { kind, name, namespace, source },
       { world, features, surroundings, now },
-      new Inventory(world, features),
       rights,
     );
-    return { explained, notes: [...missingRightLines(source, rights), ...observed.notes] };
+    const notes = [...missingRightLines(source, rights), ...observed.notes];
+    if (kind === "DeviceTaintRule" && !observed.isLive && world.all("ResourceSlice").length === 0)
+      notes.push(noSlices);
+    return { explained, notes: [...notes, ...leftOutLines(explained)] };
   });
   remarks(notes, explained.rights.missing.length > 0);
   if (flags.output === undefined) printText(explainText(explained, now, tableFormat(flags)));
@@ -96,12 +98,19 @@ async function explainAll(flags: ExplainFlags, now: number): Promise<void> {
     const world = withSurroundings(observed.world, surroundings);
     const rights = rightsOf(explainKinds, [...observed.missing, ...surroundings.missing]);
     const overview = await overviewOf({ world, features, surroundings, now }, flags.namespace, rights);
-    return { overview, notes: [...missingRightLines(source, rights), ...observed.notes] };
+    const notes = [...missingRightLines(source, rights), ...observed.notes];
+    return { overview, notes: [...notes, ...leftOutLines(overview)] };
   });
   remarks(notes, overview.missing.length > 0);
   if (flags.output === undefined) printText(overviewText(overview, tableFormat(flags)));
   else await printData(overview, flags.output);
 }
+
+const noSlices =
+  "there is no ResourceSlice in the files: name the cluster whose devices the rule selects (--context, --name), or a dump of it (--cluster)";
+
+const leftOutLines = ({ leftOut = [] }: Pick<Explained, "leftOut">): string[] =>
+  leftOut.map(({ object, why }) => `${object} cannot be read, and is left out: ${why}`);
 
 function remarks(notes: readonly string[], lacksRights: boolean): void {
   for (const note of notes) remark(`warning: ${note}\n`);
@@ -126,10 +135,11 @@ async function surroundingsOf(
   }: { readonly kind: SubjectKind; readonly name: string; readonly namespace: string },
 ): Promise<Surroundings> {
   const workload = workloadOf(world, kind, `${namespace}/${name}`);
-  const pod =
+  const { answer: pod } = answerWithoutFaults(world, (each) =>
     kind === "Pod"
-      ? world.find("Pod", `${namespace}/${name}`)
-      : workload && stuckPod(podsOfWorkload(workload, world));
+      ? each.find("Pod", `${namespace}/${name}`)
+      : workload && stuckPod(podsOfWorkload(workload, each)),
+  );
   const about = await readSurroundings(connection, {
     ...(pod === undefined ? { kind, name } : { kind: "Pod", name: pod.metadata.name }),
     namespace: isNamespacedKind(kind) ? namespace : undefined,
