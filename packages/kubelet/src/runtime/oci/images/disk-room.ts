@@ -49,13 +49,13 @@ export class DiskRoom {
     const { bsize, blocks, bavail, files: maxFiles, ffree } = await this.#use(this.#folder);
     // Some file systems have no fixed number of files, and report 0.
     const free = bavail * bsize;
-    const leastFree = Math.min(blocks * bsize * minFree, maxReserve.bytes);
-    const leastFiles = Math.min(maxFiles * minFree, maxReserve.files);
-    if (free >= leastFree && ffree >= leastFiles) return;
+    const minBytes = Math.min(blocks * bsize * minFree, maxReserve.bytes);
+    const minFiles = Math.min(maxFiles * minFree, maxReserve.files);
+    if (free >= minBytes && ffree >= minFiles) return;
     const [left, least] =
-      free < leastFree
-        ? [free, leastFree].map((all) => `${Math.floor(all / 2 ** 20)} MiB`)
-        : [ffree, leastFiles].map((all) => `${Math.floor(all)} files`);
+      free < minBytes
+        ? [free, minBytes].map((all) => `${Math.floor(all / 2 ** 20)} MiB`)
+        : [ffree, minFiles].map((all) => `${Math.floor(all)} files`);
     throw new DiskRoomError(
       `the disk of ${this.#folder} has ${left} left, and images leave ${least} free: remove images (dray image rm) or other files`,
     );

@@ -296,7 +296,7 @@ test("a host that a registry redirects to gets no credentials, whatever it asks 
   }
 });
 
-test("bodies without an end that nobody wants are cut off", async (t) => {
+test("cuts off unused bodies without an end", async (t) => {
   const registry = await testRegistry();
   t.after(() => registry.close());
   registry.push(testImage([[file("a")]]), "v1");

@@ -220,7 +220,7 @@ test("a layer that replaces its own files again and again takes time in proporti
   assert.equal(readdirSync(root).length, count);
 });
 
-test("a layer stops when its disk is nearly full, or when nobody waits for it", async (t) => {
+test("a layer stops when its disk is nearly full, or when its pull is aborted", async (t) => {
   const { root } = place(t);
   const use = (free: number, freeFiles: number) => async () => ({
     bsize: 4096,

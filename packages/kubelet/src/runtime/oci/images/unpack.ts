@@ -33,7 +33,7 @@ export interface UnpackOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Maximum number of entries of a layer, which take memory until it is unpacked; large images have 500,000. */
+/** Maximum number of entries of a layer, which take memory until its end; large images have 500,000. */
 const maxEntries = 2_000_000;
 
 const whiteout = ".wh.";
