@@ -10,8 +10,10 @@ import {
   withFields,
 } from "@dray/client";
 import { NodePaths } from "../base/paths.ts";
+import { AgentMetrics } from "../metrics/agent-metrics.ts";
 import { OwnNode } from "../node/own-node.ts";
 import type { ImageService } from "../runtime/images.ts";
+import { measuredRuntime } from "../runtime/measured.ts";
 import type { RuntimeService } from "../runtime/service.ts";
 import type { KubeletOptions } from "./options.ts";
 
@@ -31,6 +33,7 @@ export interface AgentContext {
   readonly events: EventRecorder;
   readonly runtime: RuntimeService;
   readonly images: ImageService;
+  readonly metrics: AgentMetrics;
   readonly node: OwnNode;
   /** Aborts when the agent stops. */
   readonly signal: AbortSignal;
@@ -49,7 +52,9 @@ export function createContext(options: KubeletOptions, signal: AbortSignal): Age
   paths.create();
   options.signal?.throwIfAborted();
   const events = createEventRecorder({ client, clock, log, random, component: "kubelet", host: nodeName });
-  const { service: runtime, images } = options.runtime({ nodeName, paths, nodeAddress, clock, newId, log });
+  const metrics = new AgentMetrics({ clock, nodeName, release: features.version });
+  const { service, images } = options.runtime({ nodeName, paths, nodeAddress, clock, newId, log });
+  const runtime = measuredRuntime(service, clock, (...ended) => metrics.runtimeOperated(...ended));
   const node = new OwnNode(client, nodeName);
   return {
     options,
@@ -65,6 +70,7 @@ export function createContext(options: KubeletOptions, signal: AbortSignal): Age
     events,
     runtime,
     images,
+    metrics,
     node,
     signal,
     at,

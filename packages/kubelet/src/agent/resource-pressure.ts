@@ -57,6 +57,7 @@ export function createResourcePressure(
         },
       })),
     usage: (running) => podUsages(running, { runtime, paths, volumes }),
+    evicted: (signal) => context.metrics.evicted(signal),
     excess: (pod) => storage.excess(pod),
     reclaimImages: () => images.collectAll(),
     event: (type, reason, message) => events.event(node.current, type, reason, message),

@@ -1,12 +1,14 @@
-import type { Log } from "@dray/client";
 import { defaultLogLimits } from "../logs/log-rotation.ts";
+import { metricText } from "../metrics/prometheus.ts";
 import type { PodManager } from "../pods/pod-manager.ts";
 import type { ProbeMetrics } from "../prober/probe-metrics.ts";
-import type { RuntimeService } from "../runtime/service.ts";
+import { cadvisorMetrics } from "../server/cadvisor.ts";
 import { documents } from "../server/documents.ts";
+import { AgentHealth } from "../server/health.ts";
 import { PlainServer } from "../server/plain.ts";
 import { NodeServer } from "../server/server.ts";
 import { NodeStatistics } from "../server/stats.ts";
+import { volumeMetrics } from "../server/volume-metrics.ts";
 import type { Volumes } from "../volumes/volumes.ts";
 import type { ClusterServices } from "./cluster-services.ts";
 import type { AgentContext } from "./context.ts";
@@ -35,8 +37,12 @@ export function createServers(context: AgentContext, parts: ServedParts): NodeSe
   const { pods, volumes, probes, services } = parts;
   const logLimits = { ...defaultLogLimits, ...options.logs };
   const { domain, resolvConf } = services.dns;
+  const measured = { clock, runtime, pods: () => pods.list() };
+  const health = new AgentHealth();
   const nodeDocuments = documents({
-    statistics: new NodeStatistics({ clock, runtime, nodeName, paths, volumes, pods: () => pods.list() }),
+    statistics: new NodeStatistics({ ...measured, nodeName, paths, volumes }),
+    cadvisor: () => cadvisorMetrics({ ...measured, node: () => context.node.current }),
+    health,
     probes,
     configuration: {
       get clusterDNS() {
@@ -48,10 +54,9 @@ export function createServers(context: AgentContext, parts: ServedParts): NodeSe
       containerLogMaxFiles: logLimits.maxFiles,
     },
     pod: (uid) => pods.get(uid),
-    metrics: async () =>
-      (await metricsText(runtime, parts.metrics, log)) + (options.clientMetrics?.text() ?? ""),
+    metrics: () => metricsText(context, parts),
   });
-  const health = { contentType: "text/plain; charset=utf-8", read: async () => "ok" };
+  const healthz = { contentType: "text/plain; charset=utf-8", read: async () => health.check() };
   return {
     node: new NodeServer({
       client,
@@ -62,29 +67,41 @@ export function createServers(context: AgentContext, parts: ServedParts): NodeSe
       address: options.address ?? nodeAddress,
       serving: options.serving,
       pods: () => pods.list(),
-      documents: nodeDocuments,
+      documents: new Map([...nodeDocuments, ["/healthz", healthz]]),
     }),
-    health: new PlainServer(new Map([["/healthz", health]])),
+    health: new PlainServer(new Map([["/healthz", healthz]])),
     readOnly: new PlainServer(nodeDocuments),
   };
 }
 
 /** Metrics of the node in the text format of Prometheus. */
-async function metricsText(
-  runtime: RuntimeService,
-  parts: readonly { metrics(): string }[],
-  log: Log,
-): Promise<string> {
-  const running = (await runtime.listContainers()).filter(({ state }) => state === "running").length;
-  const pods = (await runtime.listPodSandboxes()).filter(({ ready }) => ready).length;
-  const gauge = (name: string, help: string, value: number): string =>
-    `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${name} ${value}\n`;
+async function metricsText(context: AgentContext, { pods, volumes, metrics }: ServedParts): Promise<string> {
+  const { runtime, log, options } = context;
+  const states = Object.groupBy(await runtime.listContainers(), ({ state }) => state);
+  const sandboxes = (await runtime.listPodSandboxes()).filter(({ ready }) => ready).length;
+  const containers = Object.entries(states).map(([state, list]) => ({
+    labels: { container_state: state },
+    value: list.length,
+  }));
   return [
-    gauge("kubelet_running_pods", "Number of pods that have a running pod sandbox", pods),
-    gauge("kubelet_running_containers", "Number of containers currently running", running),
-    ...parts.map((part) => part.metrics()),
-    "# HELP dray_log_lines_dropped_total Log lines that could not be written, such as on a full disk\n",
-    "# TYPE dray_log_lines_dropped_total counter\n",
-    `dray_log_lines_dropped_total ${log.droppedLines ?? 0}\n`,
+    metricText("kubelet_running_pods", "[ALPHA] Number of pods that have a running pod sandbox", "gauge", [
+      { value: sandboxes },
+    ]),
+    metricText(
+      "kubelet_running_containers",
+      "[ALPHA] Number of containers currently running",
+      "gauge",
+      containers,
+    ),
+    await volumeMetrics({ volumes, pods: () => pods.list() }),
+    context.metrics.text(),
+    ...metrics.map((part) => part.metrics()),
+    metricText(
+      "dray_log_lines_dropped_total",
+      "Log lines that could not be written, such as on a full disk",
+      "counter",
+      [{ value: log.droppedLines ?? 0 }],
+    ),
+    options.clientMetrics?.text() ?? "",
   ].join("");
 }

@@ -43,6 +43,7 @@ export function createVolumes(context: AgentContext, pods: PodManager, workers: 
     nodeAddress,
     trustBundles,
     certificates,
+    mounted: (...ended) => context.metrics.volumeMounted(...ended),
     node: () => node.current,
     userOfPod: (uid) => context.runtime.userOfPod(uid),
   });

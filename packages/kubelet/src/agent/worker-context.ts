@@ -60,6 +60,7 @@ export function createWorkerContext(agent: AgentContext, parts: WorkerParts): Wo
     services: () => services.informer.list(),
     servedPort: (port) => services.servedPort(port),
     refusal: (pod) => firstOf(refusals, pod),
+    metrics: agent.metrics,
     refreshNode: () => node.refresh(),
     pod: (uid) => pods.get(uid),
     apiPod: (pod) => pods.apiPod(pod),

@@ -46,6 +46,8 @@ export interface EvictionOptions extends EvictionSettings {
   reclaimImages(): Promise<void>;
   /** Records an event of the Node. */
   event(type: "Normal" | "Warning", reason: string, message: string): void;
+  /** Called when a pod is evicted because of a signal. */
+  evicted(signal: EvictionSignal): void;
   /** Called when the conditions have changed. */
   changed(): void;
 }
@@ -196,6 +198,7 @@ export class EvictionManager {
       available: observed.available,
     });
     log.warn({ pod: pod.metadata.name, namespace: pod.metadata.namespace, message }, "a pod is evicted");
+    this.#options.evicted(signal);
     return [chosen.end({ reason: "Evicted", message, graceSeconds, isDisruption: true })];
   }
 }

@@ -48,6 +48,10 @@ export class PodState {
   readonly replaced = new Set<string>();
   /** When a driver first failed to unprepare claims of a pod that is gone, by its name. */
   readonly lateDrivers = new Map<string, number>();
+  /** When the agent saw the pod for the first time, in milliseconds since the epoch. */
+  readonly firstSeen: number;
+  /** The pod has run. */
+  hasRun = false;
   /** No container runs or will run, and the claims are unprepared. */
   ended = false;
   /** Nothing of the pod is left on the node. */
@@ -58,6 +62,7 @@ export class PodState {
   constructor(uid: string, context: WorkerContext) {
     const { clock, log, client, signal, runtime } = context;
     this.uid = uid;
+    this.firstSeen = clock.now();
     this.context = context;
     this.events = new PodEvents(context.events);
     this.crashes = new ItemBackOff(clock, ...crashBackOff);

@@ -1,5 +1,6 @@
 import type { Pod } from "@dray/api/core/v1";
 import { type Clock, createWorkQueue, type Log } from "@dray/client";
+import type { AgentMetrics, WorkType } from "../metrics/agent-metrics.ts";
 import type { PodEnd } from "../types/pod-end.ts";
 import { PodWorker } from "./worker.ts";
 import type { WorkerContext } from "./worker-context.ts";
@@ -8,6 +9,7 @@ export interface PodWorkersOptions {
   readonly nodeName: string;
   readonly clock: Clock;
   readonly log: Log;
+  readonly metrics: AgentMetrics;
   /** The newest object of a pod; undefined if it is gone. */
   pod(uid: string): Pod | undefined;
   /** Called for each new worker. */
@@ -45,8 +47,22 @@ export class PodWorkers {
   async #sync(uid: string): Promise<void> {
     const worker = this.#workers.get(uid);
     if (worker === undefined) return;
-    await worker.sync(this.#options.pod(uid));
+    const { clock, metrics } = this.#options;
+    const pod = this.#options.pod(uid);
+    const type = this.#typeOf(worker, pod);
+    const begun = clock.now();
+    try {
+      await worker.sync(pod);
+    } finally {
+      metrics.podWorked(type, clock.now() - begun);
+    }
     if (worker.done) this.#workers.delete(uid);
+  }
+
+  #typeOf(worker: PodWorker, pod: Pod | undefined): WorkType {
+    if (pod === undefined || pod.metadata.deletionTimestamp !== undefined || !worker.active) return "kill";
+    if (worker.known === undefined) return "create";
+    return pod.metadata.resourceVersion === worker.known.metadata.resourceVersion ? "sync" : "update";
   }
 
   /** Has a pod synced, by a new worker if it has none. */

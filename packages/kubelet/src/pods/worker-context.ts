@@ -5,6 +5,7 @@ import type { ClusterDns } from "../containers/dns.ts";
 import type { ApiServerAddress } from "../containers/service-environment.ts";
 import type { DevicePluginManager } from "../device-plugins/manager.ts";
 import type { DraManager } from "../dra/manager.ts";
+import type { AgentMetrics } from "../metrics/agent-metrics.ts";
 import type { Probes } from "../prober/probes.ts";
 import type { BoundsOptions } from "../resources/resource-config.ts";
 import type { NodeRuntime } from "../runtime/service.ts";
@@ -41,6 +42,7 @@ export interface WorkerContext {
   services(): readonly Service[];
   /** Port at which a port of a Service is served. */
   servedPort(port: number): number;
+  readonly metrics: AgentMetrics;
   /** Brings `node` up to date with the API server. */
   refreshNode(): Promise<unknown>;
   /** The newest object of a pod, which may be newer than the one that a `sync` began with. */

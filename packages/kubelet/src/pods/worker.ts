@@ -37,6 +37,11 @@ export class PodWorker {
     return this.#state.uid;
   }
 
+  /** The object of the last round. */
+  get known(): Pod | undefined {
+    return this.#state.pod;
+  }
+
   /** The newest object, with the resources that are allocated to the pod. */
   get pod(): Pod | undefined {
     const { pod, resize } = this.#state;

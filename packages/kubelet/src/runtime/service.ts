@@ -2,6 +2,7 @@ import type { Server, Socket } from "node:net";
 import type { Duplex, Readable, Writable } from "node:stream";
 import type { MachineServices } from "../services/machine-services.ts";
 import type { ServiceNetwork } from "../services/network.ts";
+import type { UsageDetails } from "./cgroup-usage.ts";
 import type {
   ContainerConfig,
   ContainerIdentity,
@@ -129,6 +130,8 @@ export interface ContainerStats {
   readonly cpuNanoseconds: number;
   /** Without memory that the system can reclaim at once. */
   readonly memoryWorkingSetBytes: number;
+  /** Further figures, where the runtime counts them. */
+  readonly details?: UsageDetails;
 }
 
 /** A network of pods that the runtime makes itself. */

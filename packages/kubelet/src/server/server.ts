@@ -164,10 +164,8 @@ export class NodeServer {
       return this.#streaming[endpoint.name]({ ...exchange, url, path: rest });
     }
     if (method !== "GET") throw notAllowed(method);
-    const text = { "content-type": "text/plain; charset=utf-8" };
     const document = this.#options.documents.get(`/${path.join("/")}`);
-    if (first === "healthz" && rest.length === 0) response.writeHead(200, text).end("ok");
-    else if (document !== undefined)
+    if (document !== undefined)
       response
         .writeHead(200, { "content-type": document.contentType })
         .end(await document.read(url.searchParams));

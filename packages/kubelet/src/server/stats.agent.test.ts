@@ -3,6 +3,7 @@ import { request } from "node:https";
 import { after, before, test } from "node:test";
 import { Pod, ServiceAccount } from "@dray/api/core/v1";
 import { eventuallyPasses } from "@dray/testing/eventually";
+import { readExposition } from "@dray/testing/exposition";
 import { hostRuntime, type Kubelet } from "../index.ts";
 import type { NodeRuntime } from "../runtime/service.ts";
 import { podBecomes, podOn, type TestCluster, testCluster } from "../testing/cluster.ts";
@@ -26,6 +27,11 @@ before(async () => {
           at: 1_700_000_000_250 + used * 1000,
           cpuNanoseconds: used * 1e9,
           memoryWorkingSetBytes: 5 << 20,
+          details: {
+            memory: { usage: 7 << 20, rss: 4 << 20, cache: 2 << 20, swap: 0 },
+            throttling: { periods: 9, throttledPeriods: 3, throttledNanoseconds: 5e8 },
+            disks: [{ device: "0:0", readBytes: 1, writtenBytes: 2, reads: 3, writes: 4 }],
+          },
         }));
       return made;
     },
@@ -40,6 +46,7 @@ before(async () => {
           command: ["bash", "-c", 'head -c 1M /dev/zero >"$0"; exec sleep 1000', "/data-of-busy/x"],
           volumeMounts: [{ name: "data", mountPath: "/data-of-busy" }],
           readinessProbe,
+          resources: { limits: { cpu: "500m", memory: "64Mi" } },
         },
         { name: "side", command: ["sleep", "1000"] },
       ],
@@ -98,6 +105,87 @@ test("/metrics/resource is what the metrics server reads", async () => {
   ])
     assert.ok(lines.includes(line), `${line} in ${lines.join("\n")}`);
   assert.ok(lines.some((line) => /^node_cpu_usage_seconds_total [0-9.]+ \d+$/.test(line)));
+});
+
+test("/metrics/cadvisor has the machine, pods and containers with the labels of upstream", async () => {
+  used = 9;
+  const read = readExposition(await get("/metrics/cadvisor"));
+  const rows = (name: string, labels: Record<string, string>) =>
+    (read.get(name)?.samples ?? []).filter((sample) =>
+      Object.entries(labels).every(([label, value]) => sample.labels[label] === value),
+    );
+  const ofPod = { namespace: "default", pod: "busy" };
+  const ofMain = { ...ofPod, container: "main" };
+  const [main] = rows("container_cpu_usage_seconds_total", ofMain);
+  assert.ok(main !== undefined);
+  const { id = "", image = "", name = "" } = main.labels;
+  assert.deepEqual([main.value, main.at, main.labels["cpu"]], [9, 1_700_000_009_250, "total"]);
+  assert.equal(id, `/kubepods/burstable/pod${uid}/${name}`);
+  assert.ok(name !== "" && image !== "", "queries of dashboards select containers by their image");
+  assert.equal(rows("container_cpu_usage_seconds_total", { ...ofPod, container: "" })[0]?.value, 18);
+  assert.ok(rows("container_cpu_usage_seconds_total", { id: "/" })[0]!.value > 0);
+  for (const [metric, value] of [
+    ["container_memory_working_set_bytes", 5 << 20],
+    ["container_memory_usage_bytes", 7 << 20],
+    ["container_memory_rss", 4 << 20],
+    ["container_memory_cache", 2 << 20],
+    ["container_memory_swap", 0],
+    ["container_cpu_cfs_periods_total", 9],
+    ["container_cpu_cfs_throttled_periods_total", 3],
+    ["container_cpu_cfs_throttled_seconds_total", 0.5],
+    ["container_spec_memory_limit_bytes", 64 << 20],
+    ["container_spec_cpu_quota", 50_000],
+  ] as const)
+    assert.equal(rows(metric, ofMain)[0]?.value, value, metric);
+  // Without a limit nothing holds a container back.
+  const ofSide = { ...ofPod, container: "side" };
+  assert.deepEqual(rows("container_cpu_cfs_periods_total", ofSide), []);
+  assert.equal(rows("container_spec_memory_limit_bytes", ofSide)[0]?.value, 0);
+  assert.equal(rows("container_fs_writes_bytes_total", { ...ofMain, device: "0:0" })[0]?.value, 2);
+  // Pods of this runtime are in the network of the machine.
+  assert.deepEqual(rows("container_network_receive_bytes_total", ofPod), []);
+  assert.ok(rows("machine_memory_bytes", {})[0]!.value > 0);
+});
+
+test("/metrics/slis has the checks of the agent", async () => {
+  const { samples = [] } = readExposition(await get("/metrics/slis")).get("kubernetes_healthcheck") ?? {};
+  assert.deepEqual(
+    samples.map(({ labels, value }) => [labels["name"], labels["type"], value]),
+    ["ping", "log", "syncloop"].map((name) => [name, "healthz", 1]),
+  );
+  assert.equal(await get("/healthz"), "ok");
+});
+
+test("/metrics has the work of the agent", async () => {
+  const read = readExposition(await get("/metrics"));
+  const of = (name: string, labels: Record<string, string> = {}): number | undefined =>
+    read
+      .get(name.replace(/_count$/, ""))
+      ?.samples.find(
+        (sample) =>
+          sample.name === name &&
+          Object.entries(labels).every(([label, value]) => sample.labels[label] === value),
+      )?.value;
+  assert.equal(of("kubelet_node_name", { node: "n1" }), 1);
+  assert.equal(of("kubelet_running_pods"), 1);
+  assert.equal(of("kubelet_running_containers", { container_state: "running" }), 2);
+  assert.equal(of("kubelet_started_pods_total"), 1);
+  assert.equal(of("kubelet_runtime_operations_total", { operation_type: "start_container" }), 2);
+  assert.equal(
+    of("kubelet_runtime_operations_duration_seconds_count", { operation_type: "run_podsandbox" }),
+    1,
+  );
+  assert.equal(of("kubelet_pod_worker_duration_seconds_count", { operation_type: "create" }), 1);
+  assert.equal(of("kubelet_pod_start_duration_seconds_count"), 1);
+  const mounts = {
+    operation_name: "volume_mount",
+    volume_plugin: "kubernetes.io/empty-dir",
+    status: "success",
+  };
+  assert.equal(of("storage_operation_duration_seconds_count", mounts), 1);
+  for (const state of ["desired_state_of_world", "actual_state_of_world"])
+    assert.equal(of("volume_manager_total_volumes", { plugin_name: "kubernetes.io/empty-dir", state }), 1);
+  assert.ok(of("process_resident_memory_bytes")! > 1 << 20);
 });
 
 test("/metrics has those of claims, drivers and the pod resources API", async () => {

@@ -1,22 +1,20 @@
 import { statfsSync } from "node:fs";
-import { cpus, freemem, totalmem, uptime } from "node:os";
+import { freemem, uptime } from "node:os";
 import type { Pod } from "@dray/api/core/v1";
-import { type Clock, timeText } from "@dray/client";
+import { timeText } from "@dray/client";
 import type { NodePaths } from "../base/paths.ts";
 import { podLogDirectory } from "../containers/container-config.ts";
 import { metricText, type Sample } from "../metrics/prometheus.ts";
-import type { RuntimeService } from "../runtime/service.ts";
 import { diskUsage } from "../volumes/disk-usage.ts";
 import { emptyDir as emptyDirPlugin } from "../volumes/kinds/empty-dir.ts";
 import type { Volumes } from "../volumes/volumes.ts";
+import { type MeasuredContainer, type Measurement, type MeasureOptions, measure } from "./measure.ts";
+import { type FileSystemUse, fileSystemUse } from "./volume-metrics.ts";
 
-export interface StatsOptions {
-  readonly clock: Clock;
-  readonly runtime: RuntimeService;
+export interface StatsOptions extends MeasureOptions {
   readonly nodeName: string;
   readonly paths: NodePaths;
   readonly volumes: Volumes;
-  pods(): readonly Pod[];
 }
 
 /** CPU time of the summary API (stats/v1alpha1). */
@@ -44,6 +42,12 @@ interface Disk {
   readonly inodesUsed: number;
 }
 
+interface VolumeUse extends Disk {
+  readonly name: string;
+  /** The claim of the volume. */
+  readonly pvcRef?: { readonly name: string; readonly namespace: string };
+}
+
 interface ContainerUse {
   readonly name: string;
   readonly startTime: string;
@@ -57,7 +61,7 @@ interface PodUse {
   readonly containers: readonly ContainerUse[];
   readonly cpu: Cpu;
   readonly memory: Memory;
-  readonly volume?: readonly (Disk & { readonly name: string })[];
+  readonly volume?: readonly VolumeUse[];
   readonly "ephemeral-storage"?: Disk;
 }
 
@@ -71,33 +75,6 @@ export interface Summary {
     readonly fs?: Disk;
   };
   readonly pods: readonly PodUse[];
-}
-
-/** A measurement of the node or of a container. */
-interface Measurement {
-  /** Milliseconds since the epoch. */
-  readonly at: number;
-  /** CPU time since the start in nanoseconds. */
-  readonly cpuNanoseconds: number;
-  /** Working set. */
-  readonly memoryBytes: number;
-}
-
-interface MeasuredContainer extends Measurement {
-  readonly id: string;
-  readonly name: string;
-  readonly startedAt: number;
-}
-
-interface MeasuredPod {
-  readonly pod: Pod;
-  /** At least one. */
-  readonly containers: readonly MeasuredContainer[];
-}
-
-interface Measured {
-  readonly node: Measurement;
-  readonly pods: readonly MeasuredPod[];
 }
 
 /** Minimum interval of two samples for a rate, in milliseconds. */
@@ -126,7 +103,7 @@ export class NodeStatistics {
 
   /** With `onlyCpuAndMemory` no disk is read. */
   async summary(onlyCpuAndMemory: boolean): Promise<Summary> {
-    const measured = await this.#measure();
+    const measured = await measure(this.#options);
     const { at: now, memoryBytes: used } = measured.node;
     const usages = new Map<string, Usage>();
     const cpu = (key: string, at: number, total: number): Cpu => {
@@ -163,33 +140,6 @@ export class NodeStatistics {
     return { node, pods };
   }
 
-  async #measure(): Promise<Measured> {
-    const { runtime, clock } = this.#options;
-    const [containers, stats] = await Promise.all([runtime.listContainers(), runtime.listContainerStats()]);
-    const sandboxes = new Map((await runtime.listPodSandboxes()).map(({ id, config }) => [id, config.uid]));
-    const byId = new Map(stats.map((one) => [one.containerId, one]));
-    const pods = this.#options.pods().flatMap((pod) => {
-      const own = containers.flatMap(
-        ({ id, sandboxId, config, startedAt, createdAt }): MeasuredContainer[] => {
-          const found = byId.get(id);
-          if (sandboxes.get(sandboxId) !== pod.metadata.uid || found === undefined) return [];
-          const { at, cpuNanoseconds, memoryWorkingSetBytes: memoryBytes } = found;
-          return [
-            { id, name: config.name, startedAt: startedAt ?? createdAt, at, cpuNanoseconds, memoryBytes },
-          ];
-        },
-      );
-      return own.length === 0 ? [] : [{ pod, containers: own }];
-    });
-    const busy = cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);
-    const node = {
-      at: clock.now(),
-      cpuNanoseconds: busy * 1e6,
-      memoryBytes: totalmem() - freemem(),
-    };
-    return { node, pods };
-  }
-
   #rate(key: string, at: number, total: number): Usage {
     const before = this.#usages.get(key);
     if (before === undefined || total < before.total) return { at, total, rate: undefined };
@@ -216,19 +166,25 @@ export class NodeStatistics {
     const { volumes, paths } = this.#options;
     const disk = this.#disk();
     let total = Number(await diskUsage(podLogDirectory(paths, pod)));
-    const volume: (Disk & { name: string })[] = [];
+    const volume: VolumeUse[] = [];
     for (const { name, emptyDir } of pod.spec.volumes ?? []) {
       if (emptyDir === undefined) continue;
       const usedBytes = Number(await diskUsage(volumes.folder(pod, emptyDirPlugin, name)));
       if (!emptyDir.medium) total += usedBytes;
       volume.push({ ...disk, name, usedBytes });
     }
+    for (const { claim, volume: name, path } of volumes.claims(pod.metadata.uid)) {
+      const use = await fileSystemUse(path);
+      if (use === undefined) continue;
+      const { namespace } = pod.metadata;
+      volume.push({ ...diskOf(use, disk.time), name, pvcRef: { name: claim, namespace } });
+    }
     return { volume, "ephemeral-storage": { ...disk, usedBytes: total } };
   }
 
   /** Response of `/metrics/resource`. Upstream: pkg/kubelet/metrics/collectors/resource_metrics.go. */
   async resourceMetrics(): Promise<string> {
-    const { node, pods } = await this.#measure();
+    const { node, pods } = await measure(this.#options);
     const ofContainers = (sample: (use: MeasuredContainer) => Pick<Sample, "value" | "at">): Sample[] =>
       pods.flatMap(({ pod, containers }) =>
         containers.map((use) => ({
@@ -299,6 +255,14 @@ export class NodeStatistics {
       ),
     ].join("");
   }
+}
+
+function diskOf(use: FileSystemUse, time: string): Disk {
+  const { available, capacity, used, inodes, inodesFree, inodesUsed } = use;
+  return {
+    ...{ time, availableBytes: available, capacityBytes: capacity, usedBytes: used },
+    ...{ inodes, inodesFree, inodesUsed },
+  };
 }
 
 /** Usage of a pod: the sum of its containers. */

@@ -29,7 +29,11 @@ const provisionedBy = "pv.kubernetes.io/provisioned-by";
  * Upstream: pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go, createVolumeSpec,
  * getPVCExtractPV, getPVSpec; pkg/volume/util/operationexecutor/operation_generator.go, checkNodeAffinity.
  */
-export async function claimVolume(
+export async function claimVolume(volume: ClaimVolume, host: VolumeHost): Promise<SetUpVolume> {
+  return { ...(await boundVolume(volume, host)), claim: volume.claimName };
+}
+
+async function boundVolume(
   { pod, claimName, isOwned, readOnly, isFirst }: ClaimVolume,
   { client, paths, node }: VolumeHost,
 ): Promise<SetUpVolume> {

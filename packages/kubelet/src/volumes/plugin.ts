@@ -38,6 +38,8 @@ export interface SetUpVolume extends MountedVolume {
   /** Gives the volume to the `fsGroup` of the pod by this policy; absent for a volume that stays as it is. */
   readonly fsGroupPolicy?: "Always" | "OnRootMismatch";
   readonly warnings?: readonly VolumeWarning[];
+  /** Name of the PersistentVolumeClaim of the volume. */
+  readonly claim?: string;
 }
 
 /** The last set-up of all volumes of a pod. */

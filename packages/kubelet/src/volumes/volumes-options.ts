@@ -12,6 +12,8 @@ export interface VolumesOptions {
   readonly trustBundles: Pick<TrustBundles, "read">;
   readonly certificates: Pick<PodCertificates, "track" | "credentials" | "forget">;
   node(): Node;
+  /** Called when a volume was set up or could not be: the name of its plugin, and how long it took. */
+  mounted?(plugin: string, failed: boolean, milliseconds: number): void;
   /** User of containers whose pod names none; undefined for that of the image. */
   userOfPod(podUid: string): number | undefined;
 }

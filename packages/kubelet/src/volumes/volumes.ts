@@ -22,11 +22,23 @@ export interface SetUpVolumes {
   readonly warnings: readonly VolumeWarning[];
 }
 
+/** A volume of a pod that belongs to a PersistentVolumeClaim. */
+export interface ClaimFolder {
+  /** Name of the claim. */
+  readonly claim: string;
+  /** Name of the volume in the pod. */
+  readonly volume: string;
+  /** Path on the machine. */
+  readonly path: string;
+}
+
 /** The volumes of pods, most of them folders below the node's kubelet directory. */
 export class Volumes {
   readonly #host: VolumeHost;
   /** By UID of the pod. */
   readonly #setUps = new Map<string, LastSetUp>();
+  /** Volumes of claims by UID of the pod. */
+  readonly #claims = new Map<string, readonly ClaimFolder[]>();
   /** Pods with outdated volumes. */
   readonly #outdated = new Set<string>();
 
@@ -48,6 +60,7 @@ export class Volumes {
     const { uid } = pod.metadata;
     const mounted = new Map<string, MountedVolume>();
     const warnings: VolumeWarning[] = [];
+    const claims: ClaimFolder[] = [];
     const outdated = this.#outdated.delete(uid);
     for (const plugin of volumePlugins) plugin.track?.(pod, this.#host);
     // Concurrently: one volume must not wait for another.
@@ -58,6 +71,8 @@ export class Volumes {
           if (made === undefined) return;
           for (const warning of made.warnings ?? []) warnings.push(warning);
           for (const warning of giveToPod(pod, volume.name, made)) warnings.push(warning);
+          const { claim, path } = made;
+          if (claim !== undefined) claims.push({ claim, path, volume: volume.name });
           mounted.set(volume.name, made);
         } catch (error) {
           if (outdated) this.#outdated.add(uid);
@@ -69,6 +84,7 @@ export class Volumes {
       }),
     );
     this.#setUps.set(uid, { at: this.#host.clock.now(), metadata: labelsAndAnnotations(pod) });
+    this.#claims.set(uid, claims);
     return { mounted, warnings };
   }
 
@@ -78,7 +94,17 @@ export class Volumes {
     if (source === undefined) return undefined;
     const { name } = volume;
     const isFirst = !this.#setUps.has(pod.metadata.uid);
-    return plugin.setUp({ pod, name, source, folder: this.folder(pod, plugin, name), isFirst }, this.#host);
+    const request = { pod, name, source, folder: this.folder(pod, plugin, name), isFirst };
+    const { clock, mounted } = this.#host;
+    const begun = clock.now();
+    let failed = true;
+    try {
+      const made = await plugin.setUp(request, this.#host);
+      failed = false;
+      return made;
+    } finally {
+      mounted?.(plugin.name, failed, Math.max(0, clock.now() - begun));
+    }
   }
 
   /** Marks the volumes of a pod as outdated, because one of their sources has changed. */
@@ -102,9 +128,20 @@ export class Volumes {
     return Math.max(0, times.reduce((a, b) => Math.min(a, b)) - this.#host.clock.now());
   }
 
+  /** Volumes of claims of a pod that are set up. */
+  claims(uid: string): readonly ClaimFolder[] {
+    return this.#claims.get(uid) ?? [];
+  }
+
+  /** The volumes of the pod have been set up. */
+  isSetUp(uid: string): boolean {
+    return this.#setUps.has(uid);
+  }
+
   /** Removes all files of the pod except for its logs. */
   tearDown(uid: string): void {
     this.#setUps.delete(uid);
+    this.#claims.delete(uid);
     this.#outdated.delete(uid);
     for (const plugin of volumePlugins) plugin.tearDown?.(uid, this.#host);
     removeTree(this.podDirectory(uid));

@@ -13,7 +13,16 @@ export async function reportStatus(state: PodState, pod: Pod, observed: Observed
       ? rejectedStatus(pod, failure, context.clock.now())
       : observedStatus(state, pod, observed);
   const shown = context.apiPod(pod);
+  measureStart(state, pod, status);
   if (shown !== undefined) await state.statuses.report(shown, status);
+}
+
+/** Upstream: pkg/kubelet/kubelet.go, SyncPod: a pod that was Pending runs. */
+function measureStart(state: PodState, pod: Pod, { phase }: PodStatus): void {
+  if (state.hasRun || phase !== "Running") return;
+  state.hasRun = true;
+  const { clock, metrics } = state.context;
+  if ((pod.status?.phase ?? "Pending") === "Pending") metrics.podStarted(clock.now() - state.firstSeen);
 }
 
 function observedStatus(state: PodState, pod: Pod, { sandboxes, containers }: Observed): PodStatus {

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeFolderSync } from "@dray/files";
+import { type CgroupUsage, cgroupUsage } from "../cgroup-usage.ts";
 import type { ResourceConfig } from "../config.ts";
 import { RuntimeError } from "../error.ts";
-import type { ContainerStats } from "../service.ts";
 import { cgroupMount, cgroupPrefix, ownCgroup, removeCgroup } from "./cgroups.ts";
 import type { ContainerRecord } from "./records.ts";
 
@@ -232,25 +232,9 @@ export function oomKills(folders: readonly string[]): number {
 }
 
 /** Usage of a container; undefined if no controller counts it. */
-export function statsOf(folders: readonly string[]): Omit<ContainerStats, "containerId" | "at"> | undefined {
-  let cpu: number | undefined;
-  let memory: number | undefined;
-  for (const folder of folders) {
-    const time = readOr(join(folder, "cpuacct.usage")).trim();
-    const microseconds = /^usage_usec (\d+)$/m.exec(readOr(join(folder, "cpu.stat")))?.[1];
-    if (time !== "") cpu = Number(time);
-    else if (microseconds !== undefined) cpu = Number(microseconds) * 1000;
-    const used = readOr(join(folder, "memory.usage_in_bytes")) || readOr(join(folder, "memory.current"));
-    if (used !== "") {
-      const stat = readOr(join(folder, "memory.stat"));
-      const inactive = /^(?:total_inactive_file|inactive_file) (\d+)$/gm;
-      // In cgroup v1 the total comes last; v2 has one line.
-      const reclaimable = Number([...stat.matchAll(inactive)].at(-1)?.[1] ?? 0);
-      memory = Math.max(0, Number(used) - reclaimable);
-    }
-  }
-  if (cpu === undefined || memory === undefined) return undefined;
-  return { cpuNanoseconds: cpu, memoryWorkingSetBytes: memory };
+export function statsOf(folders: readonly string[]): CgroupUsage | undefined {
+  // The controllers of a hybrid machine have a folder each, and some files in several of them.
+  return cgroupUsage((_, name) => folders.map((folder) => readOr(join(folder, name))).join("") || undefined);
 }
 
 function readOr(path: string): string {

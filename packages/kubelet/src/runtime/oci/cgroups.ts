@@ -1,15 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolderSync } from "@dray/files";
+import { type CgroupUsage, cgroupUsage } from "../cgroup-usage.ts";
 import type { ResourceConfig } from "../config.ts";
 import { RuntimeError } from "../error.ts";
-
-/** Usage of a cgroup. */
-export interface CgroupUse {
-  readonly cpuNanoseconds: number;
-  /** Without file pages that the kernel can reclaim at once. */
-  readonly memoryWorkingSetBytes: number;
-}
 
 /** Mount points of cgroups: the unified hierarchy (v2), or one for each controller (v1). */
 export class CgroupTree {
@@ -48,7 +42,7 @@ export class CgroupTree {
     const mount = v2;
     return new CgroupTree(
       2,
-      new Map(["cpu", "cpuacct", "cpuset", "memory", "pids"].map((name) => [name, mount])),
+      new Map(["cpu", "cpuacct", "cpuset", "io", "memory", "pids"].map((name) => [name, mount])),
       mount,
     );
   }
@@ -168,34 +162,21 @@ export class CgroupTree {
   }
 
   /** Undefined if the cgroup is gone. */
-  use(path: string): CgroupUse | undefined {
-    const read = (controller: string, name: string): string | undefined => {
+  use(path: string): CgroupUsage | undefined {
+    return cgroupUsage((controller, name) => {
       const file = this.#file(controller, path, name);
       try {
         return file === undefined ? undefined : readFileSync(file, "utf8");
       } catch {
         return undefined;
       }
-    };
-    const v2 = this.version === 2;
-    const cpu = v2
-      ? field(read("cpu", "cpu.stat"), "usage_usec", 1000)
-      : Number(read("cpuacct", "cpuacct.usage") ?? Number.NaN);
-    const used = Number(read("memory", v2 ? "memory.current" : "memory.usage_in_bytes") ?? Number.NaN);
-    const inactive = field(read("memory", "memory.stat"), v2 ? "inactive_file" : "total_inactive_file", 1);
-    if (!Number.isFinite(cpu) || !Number.isFinite(used)) return undefined;
-    return { cpuNanoseconds: cpu, memoryWorkingSetBytes: Math.max(0, used - (inactive || 0)) };
+    });
   }
-}
-
-function field(text: string | undefined, name: string, factor: number): number {
-  const value = new RegExp(`^${name} (\\d+)$`, "m").exec(text ?? "")?.[1];
-  return value === undefined ? Number.NaN : Number(value) * factor;
 }
 
 /** Number of OOM kills, in the text of either version. */
 export function oomKills(text: string): number {
-  return field(text, "oom_kill", 1) || 0;
+  return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0);
 }
 
 /** Names of the folders in a folder; none if it does not exist. */
