@@ -19,11 +19,13 @@ export async function endAll({ runtime, dra, probes, log }: EndedParts): Promise
   for (const { id } of containers) probes.forget(id);
   const holders = dra.podUIDs();
   const sandboxes = await runtime.listPodSandboxes();
+  // Waiting for a program that ignores the end would only hold up the node's.
+  const graceOf = (id: string): number => (runtime.heedsTermination?.(id) === false ? 0 : gracePeriod);
   const end = async (ids: readonly string[]): Promise<void> => {
     await Promise.all(
       containers
         .filter(({ sandboxId }) => ids.includes(sandboxId))
-        .map(({ id }) => runtime.stopContainer(id, gracePeriod)),
+        .map(({ id }) => runtime.stopContainer(id, graceOf(id))),
     );
     await Promise.all(ids.map((id) => runtime.stopPodSandbox(id)));
   };

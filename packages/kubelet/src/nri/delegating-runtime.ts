@@ -76,6 +76,10 @@ export abstract class DelegatingRuntime {
     return this.inner.listContainers(podUid);
   }
 
+  heedsTermination(id: string): boolean {
+    return this.inner.heedsTermination?.(id) ?? true;
+  }
+
   updatePodSandboxResources(id: string, resources: ResourceConfig): Promise<void> {
     return this.inner.updatePodSandboxResources(id, resources);
   }

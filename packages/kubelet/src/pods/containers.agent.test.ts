@@ -170,7 +170,7 @@ function probeTests(suite: PodSuite): void {
         },
         {
           name: "sick",
-          command: ["sleep", "1000"],
+          command: ["bash", "-c", "trap 'exit 143' TERM; sleep 1000 & wait"],
           livenessProbe: {
             exec: { command: ["bash", "-c", "echo unwell; exit 1"] },
             periodSeconds: 1,

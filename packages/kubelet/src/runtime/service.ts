@@ -202,6 +202,8 @@ export interface RuntimeService {
    * is left.
    */
   stopContainer(id: string, graceMilliseconds: number): Promise<void>;
+  /** False if SIGTERM certainly does not reach the program; absent if the runtime cannot tell. */
+  heedsTermination?(id: string): boolean;
   removeContainer(id: string): Promise<void>;
   /** Lists all, or those of a pod. */
   listContainers(podUid?: string): Promise<readonly Container[]>;

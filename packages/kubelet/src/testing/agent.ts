@@ -1,6 +1,7 @@
 /**
  * An agent's runtime as a process of its own, for tests that kill it: `DIRECTORY ISOLATION COMMAND...`
- * starts a container. `ISOLATION`: `auto`, `plain` without mount name spaces, `pids` without cgroups.
+ * starts a container. `ISOLATION`: `auto`, `plain` without mount name spaces, `pids` or `+uncounted` without
+ * cgroups.
  * `ISOLATION+stdin`: with an input that the first client closes; `+exec`: with a command in it.
  */
 import { randomUUID } from "node:crypto";
@@ -29,7 +30,7 @@ export function testRuntime(
     nodeAddress: "127.0.0.1",
     images: new ImageTable(images),
     isolation: isolation.startsWith("plain") ? "plain" : "auto",
-    cgroups: isolation.startsWith("pids") ? "none" : "auto",
+    cgroups: /^pids|\+uncounted$/.test(isolation) ? "none" : "auto",
     cdi: cdiRegistry([]),
     hostPath: (path) => path,
     clock: systemClock,

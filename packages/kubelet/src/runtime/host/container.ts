@@ -1,4 +1,5 @@
 import { existsSync, type FSWatcher, readFileSync, watch } from "node:fs";
+import { constants } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "@dray/client";
 import type { Container, ContainerUser } from "../service.ts";
@@ -11,7 +12,9 @@ import {
   familyMembers,
   findByArguments,
   isAlive,
+  type ProcessFamily,
   type ProcessIdentity,
+  receivesSignal,
   signal,
 } from "./processes.ts";
 import {
@@ -47,7 +50,7 @@ export interface ContainerObserver {
 export class HostContainer {
   readonly directory: string;
   record: ContainerRecord;
-  #traces: Traces = { wrapper: undefined, init: undefined, start: undefined, exit: undefined };
+  #traces: Traces = { wrapper: undefined, start: undefined, exit: undefined };
   /** Set when the wrapper has ended without an exit code: killed, or by a reboot. */
   #lost: Loss | undefined;
   #watcher: FSWatcher | undefined;
@@ -212,11 +215,17 @@ export class HostContainer {
     if (process !== undefined) signal(process.pid, name);
   }
 
+  /** False if the system drops SIGTERM: the program is the first of its name space, and has no handler. */
+  heedsTermination(): boolean {
+    const first = this.#first();
+    return first === undefined || receivesSignal(first.pid, constants.signals.SIGTERM);
+  }
+
   /** Kills remaining processes of the program, as a pid name space would; once, since PIDs are reused. */
   #killRest(): void {
     const done = join(this.directory, "done");
     if (existsSync(done)) return;
-    this.#killMembers();
+    this.#killMembers(true);
     if (this.#members().length === 0) note(done, "");
   }
 
@@ -225,16 +234,22 @@ export class HostContainer {
     if (this.record.bootId !== bootId()) return [];
     const wrapper = this.#traces.wrapper ?? this.#findWrapper();
     const { cgroup, id } = this.record;
-    const { init } = this.#traces;
+    const { start } = this.#traces;
     let members: number[] = [];
     // The cgroup may have members although the wrapper is gone.
     if (cgroup !== undefined) members = cgroupMembers(cgroup);
     else if (wrapper === undefined) return [];
-    else members = familyMembers({ leader: wrapper, variable: `${containerVariable}=${id}` });
-    // Killing it ends processes that left the session, the parent and the environment by which others are
-    // found.
-    if (init !== undefined && isAlive(init) && !members.includes(init.pid)) members.push(init.pid);
+    else {
+      const leaders = start !== undefined && "process" in start ? [wrapper, start.process] : [wrapper];
+      members = familyMembers({ leaders, variable: `${containerVariable}=${id}` });
+    }
     return members.filter((pid) => pid !== wrapper?.pid && pid !== process.pid && pid !== 1);
+  }
+
+  /** How the processes of the program are found while it runs; the shells around it are not among them. */
+  get family(): ProcessFamily | undefined {
+    const { process } = this;
+    return process && { leaders: [process], variable: `${containerVariable}=${this.record.id}` };
   }
 
   /** The processes of the program while it runs. */
@@ -250,7 +265,7 @@ export class HostContainer {
       // The agent that asked has ended, and the next one sees to it.
       if (this.#released) return;
       this.refresh();
-      const members = this.#killMembers();
+      const members = this.#killMembers(tries < 10);
       if (this.exited && members === 0) break;
       const { wrapper } = this.#traces;
       // The wrapper hangs although no member is left.
@@ -271,17 +286,34 @@ export class HostContainer {
       await new Promise((resolve) => setTimeout(resolve, 10));
   }
 
-  /** Sends SIGKILL to every process but the wrapper; returns their number. */
-  #killMembers(): number {
+  /**
+   * Sends SIGKILL to every process but the wrapper; returns their number. With `inOrder` only to the first
+   * process of the container's pid name space while it lives: the others end with it, once the tools outside
+   * that entered it have reaped what they started there.
+   */
+  #killMembers(inOrder: boolean): number {
     const { cgroup } = this.record;
     const members = this.#members();
     if (members.length === 0) return 0;
+    const first = this.#first();
+    if (inOrder && first !== undefined && isAlive(first)) {
+      signal(first.pid, "SIGKILL");
+      for (const pid of members) signal(pid, "SIGCONT");
+      return members.length;
+    }
     const kill = (): void => {
       for (const pid of this.#members()) signal(pid, "SIGKILL");
     };
     if (cgroup === undefined) kill();
     else withoutForks(cgroup, kill);
     return members.length;
+  }
+
+  /** First process of its own pid name space. */
+  #first(): ProcessIdentity | undefined {
+    const { start } = this.#traces;
+    const { isFirst } = this.record.program ?? {};
+    return isFirst && start !== undefined && "process" in start ? start.process : undefined;
   }
 
   /** Only root is the same user inside and outside of name spaces. */

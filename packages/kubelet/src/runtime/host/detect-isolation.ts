@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { find, type Isolation } from "./isolation.ts";
+import { find, type Isolation, unshareCommand } from "./isolation.ts";
 import { planRoot } from "./root-plan.ts";
 import { removeRoot, writeRoot } from "./root-write.ts";
 import { rootScript } from "./scripts.ts";
@@ -13,16 +13,8 @@ export interface DetectedIsolation {
   readonly reason?: string;
 }
 
-/**
- * Detects isolation by a full trial in `directory`: with pid name spaces if `pids` is set and the system
- * supports them.
- */
-export async function detectIsolation(
-  directory: string,
-  rootDir: string,
-  pids: boolean,
-): Promise<DetectedIsolation> {
-  if (!pids) return tryIsolation(directory, rootDir, false);
+/** Detects isolation by a full trial in `directory`, with pid name spaces if the system supports them. */
+export async function detectIsolation(directory: string, rootDir: string): Promise<DetectedIsolation> {
   const all = await tryIsolation(directory, rootDir, true);
   if (all.isolation.type === "mounts") return all;
   return { ...all, ...(await tryIsolation(directory, rootDir, false)) };
@@ -55,23 +47,9 @@ async function tryIsolation(directory: string, rootDir: string, pids: boolean): 
     type: "mounts",
     pids,
     uts,
-    unshare: [
-      unshare,
-      ...(privileged ? [] : ["--user", "--map-root-user"]),
-      ...(uts ? ["--uts"] : []),
-      ...(pids ? ["--pid", "--fork", "--kill-child"] : []),
-      "--mount",
-      "--propagation",
-      "private",
-      "--",
-    ],
-    nsenter: [
-      nsenter,
-      ...(privileged ? [] : ["--user", "--preserve-credentials"]),
-      ...(uts ? ["--uts"] : []),
-      "--mount",
-      "--root",
-    ],
+    unshare,
+    nsenter,
+    users: !privileged,
     tools: { mount, umount, pivotRoot },
   } as const;
   const probe = join(directory, "probe");
@@ -81,7 +59,8 @@ async function tryIsolation(directory: string, rootDir: string, pids: boolean): 
     const root = join(probe, "root");
     writeFileSync(table, writeRoot(planRoot([], rootDir), root, pids).table);
     const script = `exec 3>&2\ntable=$1 root=$2\n${rootScript(isolation.tools)}`;
-    const [program = "", ...args] = [...isolation.unshare, "/bin/sh", "-c", script, "probe", table, root];
+    const start = unshareCommand(isolation, pids ? "own" : "machine");
+    const [program = "", ...args] = [...start, "/bin/sh", "-c", script, "probe", table, root];
     await promisify(execFile)(program, args, { timeout: 5000 });
     return { isolation };
   } catch (error) {

@@ -9,9 +9,10 @@ import { RuntimeError } from "../error.ts";
 import type { ClientStreams } from "../service.ts";
 import { giveEnvironment } from "./exec.ts";
 import type { JoiningCommand } from "./join.ts";
+import { killFamily } from "./kill.ts";
 import { makePipes, openPipe, type Pipe } from "./pipes.ts";
 import type { User } from "./privileges.ts";
-import { familyMembers, type ProcessStat, parseStat, processStat, signal as send } from "./processes.ts";
+import { type ProcessStat, parseStat, processStat } from "./processes.ts";
 import { followSizes, inTerminal } from "./terminal.ts";
 
 /** Marks the processes of a command in a container, whatever they do to their session. */
@@ -92,8 +93,7 @@ export async function runWithStreams(options: StreamedCommand): Promise<number> 
   });
   const leader = child.pid === undefined ? undefined : processStat(child.pid);
   const kill = (): void => {
-    if (leader !== undefined)
-      for (const pid of familyMembers({ leader, variable: `${execVariable}=${id}` })) send(pid, "SIGKILL");
+    if (leader !== undefined) void killFamily({ leaders: [leader], variable: `${execVariable}=${id}` });
     for (const pipe of pipes) pipe?.ours.destroy();
   };
   signal.addEventListener("abort", kill, { once: true });

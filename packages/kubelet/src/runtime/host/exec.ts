@@ -4,12 +4,13 @@ import type { Clock } from "@dray/client";
 import { RuntimeError } from "../error.ts";
 import type { ExecResult } from "../service.ts";
 import type { JoiningCommand } from "./join.ts";
-import { signal } from "./processes.ts";
+import { killFamily } from "./kill.ts";
+import { processStat } from "./processes.ts";
 
 const outputLimit = 10 << 10;
 
 /**
- * Runs a command to its end and collects its output. After the timeout its process group is killed and the
+ * Runs a command to its end and collects its output. After the timeout its processes are killed and the
  * promise rejects with the reason `ExecTimeout`.
  */
 export function runCommand(
@@ -22,6 +23,7 @@ export function runCommand(
     const stdio: StdioOptions = ["ignore", "pipe", "pipe", "pipe", "pipe"];
     const child = spawn(program, args, { cwd: "/", env, detached: true, stdio });
     giveEnvironment(child, environment);
+    const leader = child.pid === undefined ? undefined : processStat(child.pid);
     const outputs = child.stdio.slice(1, 4) as [Readable, Readable, Readable];
     let output = "";
     let received = 0;
@@ -37,7 +39,7 @@ export function runCommand(
     let expired = false;
     const cancel = clock.after(timeoutMilliseconds, () => {
       expired = true;
-      if (child.pid !== undefined) signal(-child.pid, "SIGKILL");
+      if (leader !== undefined) void killFamily({ leaders: [leader] });
     });
     child.once("error", (error) => {
       cancel();

@@ -28,7 +28,6 @@ import {
   noBounds,
   podCgroup,
   removeBounds,
-  statsOf,
   unboundedOf,
 } from "./bounds.ts";
 import { type Cgroups, detectCgroups, removeCgroup } from "./cgroups.ts";
@@ -57,7 +56,9 @@ import { type ContainerRecord, readRecord, writeRecord } from "./records.ts";
 import { removeRoot } from "./root-write.ts";
 import { HostSandboxes } from "./sandboxes.ts";
 import { scripts } from "./scripts.ts";
+import { containerStats } from "./stats.ts";
 import { unsupportedOfContainer, unsupportedOfSandbox } from "./unsupported.ts";
+import { ProcessUsage } from "./usage.ts";
 
 /** Interval in milliseconds at which adopted containers are checked, in case their end went unnoticed. */
 const checkInterval = 10_000;
@@ -76,6 +77,7 @@ export class HostRuntime implements RuntimeService {
   #cgroups: Cgroups | undefined;
   #loader: Loader | undefined;
   #bounds = noBounds;
+  readonly #processUsage = new ProcessUsage();
   #cancelCheck: (() => void) | undefined;
 
   constructor(options: HostRuntimeOptions) {
@@ -89,6 +91,7 @@ export class HostRuntime implements RuntimeService {
       hasLoader: this.#loader !== undefined,
       boundsMemory: this.#bounds.parents.has("memory"),
       isContained: this.containment !== undefined,
+      hasPidSpaces: this.hasPidSpaces,
     });
   }
 
@@ -110,10 +113,15 @@ export class HostRuntime implements RuntimeService {
     return this.#isolation.type === "mounts" && this.#isolation.uts;
   }
 
+  /** Pods have pid name spaces of their own; known after `start`. */
+  get hasPidSpaces(): boolean {
+    return this.#isolation.type === "mounts" && this.#isolation.pids;
+  }
+
   /** Mechanism that contains all processes of a container; undefined if some can outlive it. */
   get containment(): "cgroups" | "pid name spaces" | undefined {
     if (this.#cgroups !== undefined) return "cgroups";
-    return this.#isolation.type === "mounts" && this.#isolation.pids ? "pid name spaces" : undefined;
+    return this.hasPidSpaces ? "pid name spaces" : undefined;
   }
 
   async start(): Promise<void> {
@@ -128,8 +136,7 @@ export class HostRuntime implements RuntimeService {
       this.#bounds = detectBounds(newId);
     }
     if (this.#options.isolation !== "plain") {
-      // With cgroups, pid name spaces are not needed, and PIDs of the machine stay valid for programs.
-      const { isolation, reason } = await detectIsolation(directory, rootDir, "reason" in cgroups);
+      const { isolation, reason } = await detectIsolation(directory, rootDir);
       this.#isolation = isolation;
       if (reason !== undefined) reasons.push(reason);
       if (isolation.type === "plain")
@@ -145,8 +152,7 @@ export class HostRuntime implements RuntimeService {
         "neither cgroups nor pid name spaces: a process that leaves its session, its parent and its environment outlives its container",
       );
     // Renamed into place, so that shells that read scripts of an older agent go on.
-    for (const [name, source] of scripts(this.#isolation, directory))
-      writeRecord(join(directory, name), source);
+    for (const [name, source] of scripts(this.#isolation)) writeRecord(join(directory, name), source);
     await this.#sandboxes.start();
     this.#adopt();
     this.#scheduleCheck();
@@ -205,7 +211,7 @@ export class HostRuntime implements RuntimeService {
 
   async runPodSandbox(config: SandboxConfig): Promise<Made> {
     checkRuntimeHandler(config.runtimeHandler, [""]);
-    const id = this.#sandboxes.run(config);
+    const id = await this.#sandboxes.run(config, this.#isolation);
     try {
       makePodBounds(this.#bounds, id);
       applyBounds(this.#bounds, podCgroup(id), config.resources ?? {});
@@ -308,6 +314,10 @@ export class HostRuntime implements RuntimeService {
     await container.kill();
   }
 
+  heedsTermination(id: string): boolean {
+    return this.#containers.get(id)?.heedsTermination() ?? true;
+  }
+
   async removeContainer(id: string): Promise<void> {
     const container = this.#containers.get(id);
     if (container === undefined) return;
@@ -349,12 +359,8 @@ export class HostRuntime implements RuntimeService {
   }
 
   async listContainerStats(): Promise<readonly ContainerStats[]> {
-    const at = this.#options.clock.now();
-    return [...this.#containers.values()].flatMap((container) => {
-      const { id, bounds = [] } = container.record;
-      const stats = container.process === undefined ? undefined : statsOf(bounds);
-      return stats === undefined ? [] : [{ containerId: id, at, ...stats }];
-    });
+    const running = [...this.#containers.values()].filter(({ process }) => process !== undefined);
+    return containerStats(running, this.#processUsage, this.#options.clock);
   }
 
   readLog(logPath: string, follow: AbortSignal | undefined): AsyncIterable<LogLine> {

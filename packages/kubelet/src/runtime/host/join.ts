@@ -2,7 +2,7 @@ import { RuntimeError } from "../error.ts";
 import { cgroupProcesses } from "./cgroups.ts";
 import type { HostContainer } from "./container.ts";
 import { programEnvironment, toolEnvironment } from "./environment.ts";
-import type { Isolation } from "./isolation.ts";
+import { enterCommand, type Isolation } from "./isolation.ts";
 import type { User } from "./privileges.ts";
 import { rewriter } from "./rewrite.ts";
 import { becomeProgram } from "./scripts.ts";
@@ -58,7 +58,7 @@ export function joinContainer(
   const group = cgroups.length === 0 ? [] : ["/bin/sh", "-c", enterScript, "enter", ...cgroups, "--"];
   const enter =
     isolation.type === "mounts" && program.isolated
-      ? [...isolation.nsenter, ...(program.pids ? ["--pid"] : []), "--target", String(process.pid), "--"]
+      ? enterCommand(isolation, { pid: process.pid, pids: program.pids === true })
       : [];
   const words = command.map(rewrite);
   const { script, prefix } = programEnvironment(tty ? { TERM: "xterm", ...program.env } : program.env);

@@ -13,12 +13,12 @@ import { type Cgroups, makeCgroup } from "./cgroups.ts";
 import { containerVariable, type HostContainer } from "./container.ts";
 import { programEnvironment, toolEnvironment } from "./environment.ts";
 import type { ImageTable } from "./images.ts";
-import type { Isolation } from "./isolation.ts";
+import type { Isolation, PidSpace } from "./isolation.ts";
 import { etcResolvConf, type LaunchPlan, planLaunch } from "./launch-plan.ts";
 import type { LoaderSettings } from "./loader/variables.ts";
 import { makeLog } from "./logs.ts";
 import type { Privileges } from "./privileges.ts";
-import { bootId } from "./processes.ts";
+import { bootId, isAlive } from "./processes.ts";
 import { writeRecord } from "./records.ts";
 import { planRoot, type RootView } from "./root-plan.ts";
 import { writeRoot } from "./root-write.ts";
@@ -33,7 +33,9 @@ import {
   oomScoreName,
   privilegesName,
   readOnlyName,
+  sessionCommand,
   startCommand,
+  startName,
   terminalName,
   wrapperName,
 } from "./scripts.ts";
@@ -104,6 +106,15 @@ function loaderSettings(
   };
 }
 
+/** Upstream: CRI, NamespaceOption.pid. */
+function pidSpaceOf(isolation: Isolation, sandbox: LaunchContext["sandbox"]): PidSpace {
+  if (isolation.type === "plain" || !isolation.pids || sandbox?.config.hostPID) return "machine";
+  if (!sandbox?.sharesPids) return "own";
+  if (sandbox.process === undefined || !isAlive(sandbox.process))
+    throw new RuntimeError("RunContainerError", "the process of the sandbox has ended");
+  return { of: sandbox.process.pid };
+}
+
 class Launch {
   readonly #container: HostContainer;
   readonly #context: LaunchContext;
@@ -113,6 +124,7 @@ class Launch {
   readonly #hasOwnView: boolean;
   readonly #view: ReturnType<typeof ownView>;
   readonly #plan: LaunchPlan;
+  readonly #pidSpace: PidSpace;
   /** Arguments of the start script: the working directory, the program, and its command line. */
   readonly #words: readonly string[];
   readonly #environment: string;
@@ -128,6 +140,7 @@ class Launch {
     const isolated = isolation.type === "mounts";
     const devices = containerDevices(config, edits);
     this.#privileges = context.privileges(config, devices);
+    this.#pidSpace = pidSpaceOf(isolation, sandbox);
     this.#hasOwnView = isolated && !config.security.privileged;
     this.#view = this.#hasOwnView
       ? ownView(config, directory, neededFiles(image))
@@ -169,7 +182,7 @@ class Launch {
     this.#writeRoot();
     if (prefix.length > 0) writeFileSync(join(directory, privilegesName), `${shellLine(prefix)}\n`);
     writeFileSync(join(directory, environmentName), this.#environment, { mode: 0o600 });
-    if (this.#config.tty) this.#writeTerminal();
+    this.#writeStart();
     if (this.#config.stdin || this.#config.tty) await makeInput(directory, user);
     this.#writeCgroups();
   }
@@ -219,7 +232,8 @@ class Launch {
         devices: this.#hasOwnView ? "harmless" : "all",
         readOnlyRoot,
       };
-      const files = writeRoot(planRoot(this.#plan.mounts, rootDir, rootView), root, isolation.pids);
+      const ownProc = this.#pidSpace !== "machine";
+      const files = writeRoot(planRoot(this.#plan.mounts, rootDir, rootView), root, ownProc);
       writeFileSync(join(directory, mountsName), files.table);
       if (files.check !== "") writeFileSync(join(directory, checkName), files.check);
       if (readOnlyRoot) writeFileSync(join(directory, readOnlyName), "");
@@ -230,10 +244,16 @@ class Launch {
     for (const path of [logPath, root]) this.#giveToUser(path);
   }
 
-  /** The command that starts the program in a terminal; the wrapper runs it instead of the start script. */
-  #writeTerminal(): void {
+  /** The command with which the wrapper starts the program. */
+  #writeStart(): void {
     const { directory, record } = this.#container;
-    const start = startCommand(this.#context.isolation, this.#context.directory);
+    const { isolation, directory: scripts } = this.#context;
+    if (!this.#config.tty) {
+      const line = shellLine(sessionCommand(isolation, this.#pidSpace, scripts));
+      writeFileSync(join(directory, startName), `${line}\n`);
+      return;
+    }
+    const start = startCommand(isolation, this.#pidSpace, scripts);
     const argv = inTerminal([...start, directory, record.config.logPath, ...this.#words]);
     writeFileSync(join(directory, terminalName), `exec ${shellLine(argv)}\n`, { mode: 0o600 });
   }
@@ -257,7 +277,8 @@ class Launch {
         directory: workingDirectory,
         mounts,
         isolated,
-        pids: isolated && isolation.pids,
+        pids: this.#pidSpace !== "machine",
+        isFirst: this.#pidSpace === "own",
         privileges: prefix,
         ...(user === undefined ? {} : { user }),
         groups,

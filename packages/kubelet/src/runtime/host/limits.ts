@@ -7,16 +7,21 @@ export interface MachineAbilities {
   readonly boundsMemory: boolean;
   /** No process outlives its container. */
   readonly isContained: boolean;
+  /** Containers have pid name spaces. */
+  readonly hasPidSpaces: boolean;
 }
 
 /** Lists what containers are not kept apart by on this machine, as text. */
-export function limitsOf({ agent, hasLoader, boundsMemory, isContained }: MachineAbilities): string[] {
+export function limitsOf(abilities: MachineAbilities): string[] {
+  const { agent, hasLoader, boundsMemory, isContained, hasPidSpaces } = abilities;
   const { root, mounts, setpriv } = agent;
   const limits = [
     mounts
       ? "containers can read the files of the machine"
       : `containers see the files of the machine, and volumes ${hasLoader ? "at their paths only if their programs take a library (Go's do not)" : "are not at their paths"}`,
-    "they see its processes and its network",
+    hasPidSpaces
+      ? "they see its network"
+      : "they see its network and its processes, and can end those of the same user",
   ];
   if (!mounts && !hasLoader) limits.push("they find Services by variables, not by name");
   if (!boundsMemory) limits.push("limits of cpu and memory bind nobody");

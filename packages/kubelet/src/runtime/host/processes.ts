@@ -13,6 +13,10 @@ export interface ProcessStat extends ProcessIdentity {
   readonly session: number;
   /** Device number of its controlling terminal; 0 if it has none. */
   readonly terminal: number;
+  /** CPU time in clock ticks. */
+  readonly ticks: number;
+  /** CPU time of the children for which it has waited, and of theirs. */
+  readonly childTicks: number;
 }
 
 /** Parses a line of /proc/PID/stat; the program's name in it may have spaces and parentheses. */
@@ -31,6 +35,8 @@ export function parseStat(line: string): ProcessStat | undefined {
     parent: Number(parent),
     session: Number(session),
     terminal: Number(terminal),
+    ticks: Number(fields[11]) + Number(fields[12]),
+    childTicks: Number(fields[13]) + Number(fields[14]),
   };
 }
 
@@ -47,41 +53,67 @@ export function isAlive(identity: ProcessIdentity): boolean {
   );
 }
 
-/** How the processes of a container are found. */
+/** How the processes of a container or a command are found. */
 export interface ProcessFamily {
-  /** Leader of the session in which the container was started; it may have ended. */
-  readonly leader: ProcessIdentity;
-  /** A variable (`NAME=value`) in the environment of the container's processes only. */
-  readonly variable: string;
+  /** Leaders of its sessions, which may have ended. */
+  readonly leaders: readonly ProcessIdentity[];
+  /** A variable (`NAME=value`) in the environment of its processes only. */
+  readonly variable?: string;
 }
 
+/** All processes of the machine, zombies among them. */
+export function processStats(): ProcessStat[] {
+  return runningProcesses().flatMap((pid) => processStat(pid) ?? []);
+}
+
+/** Processes of a container or a command. */
+export type FamilyStats = readonly ProcessStat[];
+
 /**
- * All live processes of a container, whatever they did to their group, session or parent, as far as they can
- * be found.
+ * Finds the processes of families, whatever they did to their group, session or parent, as far as they can be
+ * found.
  */
-export function familyMembers({ leader, variable }: ProcessFamily): number[] {
-  const stats: ProcessStat[] = [];
-  for (const name of readdirSync("/proc")) {
-    if (!/^\d+$/.test(name)) continue;
-    const stat = processStat(Number(name));
-    if (stat !== undefined && stat.state !== "Z" && stat.state !== "X") stats.push(stat);
-  }
-  // A PID is reused when its process and session are gone: then the session is not ours.
-  const reused = stats.some((stat) => stat.pid === leader.pid && stat.startTime !== leader.startTime);
+export function familiesOf<K>(
+  stats: FamilyStats,
+  families: ReadonlyMap<K, ProcessFamily>,
+): ReadonlyMap<K, FamilyStats> {
   const children = Map.groupBy(stats, (stat) => stat.parent);
-  const members = new Set<number>();
-  const add = (pid: number): void => {
-    if (members.has(pid)) return;
-    members.add(pid);
-    for (const child of children.get(pid) ?? []) add(child.pid);
+  const found = new Map([...families.keys()].map((key) => [key, new Set<ProcessStat>()]));
+  const add = (members: Set<ProcessStat>, stat: ProcessStat): void => {
+    if (members.has(stat)) return;
+    members.add(stat);
+    for (const child of children.get(stat.pid) ?? []) add(members, child);
   };
-  for (const { pid, session } of stats)
-    if (
-      (session === leader.pid && !reused) ||
-      readOrUndefined(`/proc/${pid}/environ`)?.split("\0").includes(variable)
-    )
-      add(pid);
-  return [...members];
+  const byPid = new Map(stats.map((stat) => [stat.pid, stat]));
+  const byVariable = new Map<string, K>();
+  const bySession = new Map<number, K>();
+  for (const [key, { leaders, variable }] of families) {
+    if (variable !== undefined) byVariable.set(variable, key);
+    // A PID is reused when its process and session are gone: then the session is not ours.
+    for (const { pid, startTime } of leaders)
+      if ((byPid.get(pid)?.startTime ?? startTime) === startTime) bySession.set(pid, key);
+  }
+  for (const stat of stats) {
+    const { pid, session } = stat;
+    const variables =
+      byVariable.size === 0 ? [] : (readOrUndefined(`/proc/${pid}/environ`)?.split("\0") ?? []);
+    const keys = [
+      bySession.get(session),
+      bySession.get(pid),
+      ...variables.map((variable) => byVariable.get(variable)),
+    ];
+    for (const key of keys) {
+      const members = key === undefined ? undefined : found.get(key);
+      if (members !== undefined) add(members, stat);
+    }
+  }
+  return new Map([...found].map(([key, members]) => [key, [...members]]));
+}
+
+/** All live processes of a family. */
+export function familyMembers(family: ProcessFamily): number[] {
+  const live = processStats().filter(({ state }) => state !== "Z" && state !== "X");
+  return (familiesOf(live, new Map([["", family]])).get("") ?? []).map(({ pid }) => pid);
 }
 
 /** Finds a process by words of its command line: a wrapper that has not written its PID. */
@@ -107,6 +139,18 @@ export function processVariable(pid: number, name: string): string | undefined {
     ?.split("\0")
     .find((line) => line.startsWith(`${name}=`))
     ?.slice(name.length + 1);
+}
+
+/**
+ * True for a process that handles a signal, or blocks it until it takes it; also if that cannot be read. The
+ * first process of a pid name space gets no other signal from outside but SIGKILL and SIGSTOP
+ * (pid_namespaces(7)).
+ */
+export function receivesSignal(pid: number, number: number): boolean {
+  const status = readOrUndefined(`/proc/${pid}/status`);
+  const sets = [...(status ?? "").matchAll(/^Sig(?:Cgt|Blk):\s*([0-9a-f]+)$/gm)];
+  if (sets.length === 0) return true;
+  return sets.some(([, mask]) => (BigInt(`0x${mask}`) >> BigInt(number - 1)) % 2n === 1n);
 }
 
 /** Sends a signal; ignores a process that has ended. */

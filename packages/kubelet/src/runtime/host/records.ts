@@ -6,7 +6,6 @@ import type { ContainerConfig, MountConfig, SandboxConfig } from "../config.ts";
 import type { ProgramLimit } from "./loader/program-limit.ts";
 import type { User } from "./privileges.ts";
 import { type ProcessIdentity, parseStat } from "./processes.ts";
-import { initName } from "./scripts.ts";
 
 /** Record of a sandbox on disk. */
 export interface SandboxRecord {
@@ -17,6 +16,10 @@ export interface SandboxRecord {
   /** The boot in which it was made: a reboot ends everything in it. */
   readonly bootId: string;
   readonly stopped?: true;
+  /** Its containers share a pid name space. */
+  readonly sharesPids?: true;
+  /** First process of that name space. */
+  readonly process?: ProcessIdentity;
 }
 
 /** Record of a container on disk; its state is in the files that its wrapper writes beside it. */
@@ -41,8 +44,10 @@ export interface ContainerRecord {
     readonly directory: string;
     readonly mounts: readonly MountConfig[];
     readonly isolated: boolean;
-    /** The container has a pid name space. */
+    /** The container has a pid name space that is not the machine's. */
     readonly pids?: boolean;
+    /** It is the container's own: the first process of the program is the first one there. */
+    readonly isFirst?: boolean;
     /** Words before its commands, which drop privileges. */
     readonly privileges?: readonly string[];
     /** Undefined for the agent's user. */
@@ -95,16 +100,12 @@ export interface Started {
 /** Files that the wrapper has written so far. */
 export interface Traces {
   readonly wrapper: ProcessIdentity | undefined;
-  /** First process of its pid name space, if it has one. */
-  readonly init: ProcessIdentity | undefined;
   /** First process of the container's program, or why it was not started. */
   readonly start: Started | { readonly error: string } | undefined;
   readonly exit: { readonly code: number; readonly at: number } | undefined;
 }
 
 export function readTraces(directory: string): Traces {
-  const identity = (name: string): ProcessIdentity | undefined =>
-    parseStat(readIfThere(join(directory, name)) ?? "");
   const exitText = readIfThere(join(directory, "exit"));
   const exit = exitText?.endsWith("\n")
     ? { code: Number.parseInt(exitText, 10), at: modified(join(directory, "exit")) }
@@ -117,7 +118,7 @@ export function readTraces(directory: string): Traces {
     start = {
       error: startText?.trim() || readIfThere(join(directory, "error"))?.trim() || "the shell failed",
     };
-  return { wrapper: identity("wrapper"), init: identity(initName), start, exit };
+  return { wrapper: parseStat(readIfThere(join(directory, "wrapper")) ?? ""), start, exit };
 }
 
 function modified(path: string): number {

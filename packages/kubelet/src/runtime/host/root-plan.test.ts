@@ -6,12 +6,13 @@ import { test } from "node:test";
 import { temporaryFolder } from "@dray/testing/folder";
 import { Exchange, withoutExchange } from "../../testing/exchange.ts";
 import { detectIsolation } from "./detect-isolation.ts";
+import { unshareCommand } from "./isolation.ts";
 import { planRoot } from "./root-plan.ts";
 import { writeRoot } from "./root-write.ts";
 
 test("an entry of the machine that has gone since the plan was made is left out, a volume is not", async (t) => {
   const folder = temporaryFolder(t);
-  const { isolation, reason } = await detectIsolation(folder, folder, false);
+  const { isolation, reason } = await detectIsolation(folder, folder);
   if (isolation.type === "plain") return t.skip(`no mount name spaces: ${reason}`);
   const [there, gone] = [join(folder, "there"), join(folder, "gone")];
   mkdirSync(there);
@@ -31,7 +32,7 @@ test("an entry of the machine that has gone since the plan was made is left out,
     };
     const table = join(folder, "table");
     writeFileSync(table, writeRoot(plan, root, false).table);
-    const [program = "", ...args] = isolation.unshare;
+    const [program = "", ...args] = unshareCommand(isolation, "machine");
     const script = '"$1" -a -T "$2" && ls "$3/last"';
     return spawnSync(program, [...args, "/bin/sh", "-c", script, "sh", isolation.tools.mount, table, root], {
       encoding: "utf8",
@@ -89,14 +90,14 @@ test("a part of a volume that was exchanged for a link is not mounted, and nothi
 
 test("a container does not start on something else than what was planned to be mounted", async (t) => {
   const folder = temporaryFolder(t);
-  const { isolation, reason } = await detectIsolation(folder, folder, false);
+  const { isolation, reason } = await detectIsolation(folder, folder);
   if (isolation.type === "plain") return t.skip(`no mount name spaces: ${reason}`);
   const [planned, other] = [join(folder, "planned"), join(folder, "other")];
   for (const path of [planned, other]) mkdirSync(path);
   const mounts = [{ hostPath: planned, containerPath: "/of-check", readOnly: false }];
   const root = join(folder, "root");
   const { table, check } = writeRoot(planRoot(mounts, folder), root, false);
-  const [program = "", ...args] = isolation.unshare;
+  const [program = "", ...args] = unshareCommand(isolation, "machine");
   const run = (text: string) => {
     writeFileSync(join(folder, "table"), text);
     const script = `"$1" -a -T "$2" && ${check}`;

@@ -1,12 +1,14 @@
-import { readdirSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "@dray/client";
 import { makeFolderSync } from "@dray/files";
 import type { SandboxConfig } from "../config.ts";
 import type { Sandbox } from "../service.ts";
 import { AddressPool } from "./addresses.ts";
-import { bootId } from "./processes.ts";
+import type { Isolation } from "./isolation.ts";
+import { bootId, isAlive, type ProcessIdentity, parseStat, signal } from "./processes.ts";
 import { readRecord, type SandboxRecord, writeRecord } from "./records.ts";
+import { processName, startSandboxProcess } from "./sandbox-process.ts";
 
 export interface HostSandboxesOptions {
   /** Folder of the runtime. */
@@ -18,7 +20,10 @@ export interface HostSandboxesOptions {
   readonly newId: () => string;
 }
 
-/** The sandboxes of the host runtime: a record and an address for each pod, without processes. */
+/**
+ * The sandboxes of the host runtime: a record and an address for each pod, and a process for one whose
+ * containers share a pid name space.
+ */
 export class HostSandboxes {
   readonly #options: HostSandboxesOptions;
   readonly #folder: string;
@@ -43,7 +48,8 @@ export class HostSandboxes {
       if (record === undefined) rmSync(join(this.#folder, id), { recursive: true });
       else {
         const stopped = record.stopped || record.bootId !== bootId();
-        this.#records.set(id, stopped ? { ...record, stopped } : record);
+        const process = this.#processOf(id);
+        this.#records.set(id, { ...record, ...(process && { process }), ...(stopped && { stopped }) });
         if (!stopped) this.#addresses.take(record.ip);
       }
     }
@@ -54,17 +60,39 @@ export class HostSandboxes {
   }
 
   /** Returns the ID of a new sandbox. */
-  run(config: SandboxConfig): string {
+  async run(config: SandboxConfig, isolation: Isolation): Promise<string> {
     const { nodeAddress, clock, newId } = this.#options;
     const id = newId();
-    this.#save({
+    const sharesPids =
+      config.shareProcessNamespace && !config.hostPID && isolation.type === "mounts" && isolation.pids;
+    const record: SandboxRecord = {
       id,
       config,
       ip: config.hostNetwork ? nodeAddress : this.#pool.allocate(),
       createdAt: clock.now(),
       bootId: bootId(),
-    });
+      ...(sharesPids && { sharesPids }),
+    };
+    // Saved first: the next agent ends the process if this one is killed meanwhile.
+    this.#save(record);
+    if (sharesPids)
+      try {
+        const process = await startSandboxProcess(join(this.#folder, id, processName), isolation);
+        this.#records.set(id, { ...record, process });
+      } catch (error) {
+        this.stop(id);
+        this.remove(id);
+        throw error;
+      }
     return id;
+  }
+
+  #processOf(id: string): ProcessIdentity | undefined {
+    try {
+      return parseStat(readFileSync(join(this.#folder, id, processName), "utf8"));
+    } catch {
+      return undefined;
+    }
   }
 
   get(id: string): SandboxRecord | undefined {
@@ -75,6 +103,9 @@ export class HostSandboxes {
   stop(id: string): void {
     const record = this.#records.get(id);
     if (record === undefined || record.stopped) return;
+    const process = record.process ?? this.#processOf(id);
+    if (process !== undefined && record.bootId === bootId() && isAlive(process))
+      signal(process.pid, "SIGKILL");
     this.#save({ ...record, stopped: true });
     if (!record.config.hostNetwork) this.#pool.free(record.ip);
   }
@@ -87,12 +118,12 @@ export class HostSandboxes {
   list(podUid: string | undefined): Sandbox[] {
     return [...this.#records.values()]
       .filter(({ config }) => podUid === undefined || config.uid === podUid)
-      .map(({ id, config, ip, createdAt, stopped }) => ({
+      .map(({ id, config, ip, createdAt, stopped, sharesPids, process }) => ({
         id,
         config,
         ips: [ip],
         createdAt,
-        ready: !stopped,
+        ready: !stopped && (!sharesPids || (process !== undefined && isAlive(process))),
       }));
   }
 

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Isolation, MountTools } from "./isolation.ts";
+import { find, type Isolation, type MountTools, type PidSpace, unshareCommand } from "./isolation.ts";
 import { shellLine } from "./terminal.ts";
 
 /** Pipe in the directory of a container with a standard input. */
@@ -29,43 +29,35 @@ export const hostnameName = "hostname";
 /** Path of the cgroup in the directory of a container. */
 export const cgroupName = "cgroup";
 
-/** Scripts in the runtime's directory: `wrapperScript`, `initScript`, `startScript`. */
+/** Shell command in the directory of a container without a terminal that runs `startScript`. */
+export const startName = "start-command";
+
+/** Scripts in the runtime's directory: `wrapperScript`, `startScript`. */
 export const wrapperName = "container.sh";
-const initFileName = "init.sh";
 const startFileName = "start.sh";
-/** First process of the pid name space, in the directory of a container with one. */
-export const initName = "init";
 
 /** Sources of the scripts of a runtime directory by file name. */
-export function scripts(isolation: Isolation, directory: string): readonly (readonly [string, string])[] {
+export function scripts(isolation: Isolation): readonly (readonly [string, string])[] {
   return [
     [startFileName, startScript(isolation)],
-    [initFileName, initScript(join(directory, startFileName))],
-    [wrapperName, wrapperScript(isolation, directory)],
+    [wrapperName, wrapperScript],
   ];
 }
 
-/** Command that runs `startScript`, under `initScript` in a pid name space; its arguments follow. */
-export function startCommand(isolation: Isolation, directory: string): string[] {
-  if (isolation.type === "plain") return ["/bin/sh", join(directory, startFileName)];
-  return [...isolation.unshare, "/bin/sh", join(directory, isolation.pids ? initFileName : startFileName)];
+/** Command that runs `startScript`, whose arguments follow, in new name spaces where there are some. */
+export function startCommand(isolation: Isolation, pids: PidSpace, directory: string): string[] {
+  const start = ["/bin/sh", join(directory, startFileName)];
+  return isolation.type === "plain" ? start : [...unshareCommand(isolation, pids), ...start];
 }
 
 /**
- * First process of a pid name space, with the arguments of `startScript`, which it runs. The container's
- * program is not the first one itself, since the system drops signals that such a process does not handle.
- * Reaps orphans; when it ends, with the exit code of the program, so do all others of the name space. The PID
- * in `init` is the one outside, since /proc is mounted anew only later.
+ * `startCommand` in a session of its own where it has a pid name space: signals to its group (`kill 0`) reach
+ * its own processes only.
  */
-function initScript(startFile: string): string {
-  return `
-trap : HUP INT QUIT TERM USR1 USR2 PIPE
-read -r stat </proc/self/stat
-echo "$stat" >"$1/${initName}" || exit 125
-exec 4>&2 2>>"$1/error"
-/bin/sh ${shellLine([startFile])} "$@" 2>&4 4>&-
-exit "$?"
-`;
+export function sessionCommand(isolation: Isolation, pids: PidSpace, directory: string): string[] {
+  const setsid = find("setsid");
+  const start = startCommand(isolation, pids, directory);
+  return pids === "machine" || setsid === undefined ? start : start.toSpliced(-2, 0, setsid);
 }
 
 /**
@@ -75,8 +67,7 @@ exit "$?"
  * `error` gets errors before the program has its log, and the word "Terminated" of some shells. A process of
  * its own holds the pipe of the input open, so that the program reads no end of it when agents restart.
  */
-function wrapperScript(isolation: Isolation, directory: string): string {
-  return `
+const wrapperScript = `
 trap : HUP INT QUIT TERM USR1 USR2 PIPE
 directory=$1
 read -r stat </proc/$$/stat
@@ -97,11 +88,11 @@ fi
 if [ -e "$directory/${terminalName}" ]; then
   /bin/sh "$directory/${terminalName}" <"$input" >>"$2" 2>"$directory/error"
 else
-  ${shellLine(startCommand(isolation, directory))} "$@" <"$input" >/dev/null 2>"$directory/error"
+  read -r start <"$directory/${startName}"
+  { eval "$start" '"$@"'; } <"$input" >/dev/null 2>"$directory/error"
 fi
 echo "$?" >"$directory/exit"
 `;
-}
 
 /**
  * Run by the wrapper, with the same arguments: opens the log unless it is in a terminal, makes the

@@ -12,7 +12,9 @@ export function unsupportedOfSandbox(config: SandboxConfig, isolation: Isolation
   const { pidsLimit, ...own } = config.resources ?? {};
   const resources = { ...(config.hasOwnLimits ? own : {}), ...(pidsLimit !== undefined && { pidsLimit }) };
   return [
-    ...(config.shareProcessNamespace ? ["shareProcessNamespace"] : []),
+    ...(config.shareProcessNamespace && !(isolation.type === "mounts" && isolation.pids)
+      ? ["shareProcessNamespace"]
+      : []),
     ...unboundedOf(bounds, resources).map((what) => `${what} of a whole pod`),
     ...(config.dns === undefined || isolation.type === "mounts" ? [] : ["dnsConfig"]),
     ...(config.ports.length > 0 ? ["hostPort"] : []),

@@ -172,8 +172,7 @@ export class RuncExec {
     const pid = Number.parseInt(this.#read(this.#pid), 10);
     const leader = Number.isSafeInteger(pid) ? processStat(pid) : undefined;
     if (leader === undefined) return;
-    for (const member of new Set([pid, ...familyMembers({ leader, variable: "\0" })]))
-      signal(member, "SIGKILL");
+    for (const member of new Set([pid, ...familyMembers({ leaders: [leader] })])) signal(member, "SIGKILL");
   }
 
   /** Removes the files of the command. */
