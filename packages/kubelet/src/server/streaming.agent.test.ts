@@ -9,9 +9,9 @@ import { Pod, ServiceAccount } from "@dray/api/core/v1";
 import { type LocalStreams, type Outcome, runRemoteCommand, type SpdySession } from "@dray/streams";
 import { eventuallyPasses } from "@dray/testing/eventually";
 import type { Kubelet } from "../index.ts";
-import { isAlive, processStat } from "../runtime/host/processes.ts";
 import { podBecomes, podOn, type TestCluster, testCluster } from "../testing/cluster.ts";
 import { Kept } from "../testing/kept.ts";
+import { processesWith } from "../testing/processes.ts";
 import { type UpgradeAnswer, upgradeTo, webSocketTo } from "../testing/streaming-client.ts";
 
 const version = "x-stream-protocol-version";
@@ -125,7 +125,7 @@ test("exec: older protocols report a failure as text", async () => {
 });
 
 test("exec: a client that is cut off takes its command with it", async () => {
-  const answer = await upgrade(execPath(["sh", "-c", "echo $$; sleep 1000"]));
+  const answer = await upgrade(execPath(["sh", "-c", "echo here; exec sleep 1000712"]));
   assert.ok(answer.socket);
   const stdout = new Kept();
   void runRemoteCommand(
@@ -133,11 +133,11 @@ test("exec: a client that is cut off takes its command with it", async () => {
     { tty: false, stdout, stderr: new Kept() },
     "v4.channel.k8s.io",
   ).catch(() => {});
-  await stdout.until(/\d+\n/);
-  const process = processStat(Number(stdout.text));
-  assert.ok(process && isAlive(process));
+  await stdout.until(/here\n/);
+  const running = () => processesWith("sleep", "1000712").length;
+  await eventuallyPasses(() => assert.equal(running(), 1));
   answer.socket.destroy();
-  await eventuallyPasses(async () => assert.ok(!isAlive(process)));
+  await eventuallyPasses(() => assert.equal(running(), 0));
 });
 
 test("exec: many sessions at once", async () => {
@@ -323,16 +323,17 @@ test("the stop of the agent ends its sessions and their commands", async () => {
     { namespace: "default", name: "two" },
     ({ status }) => status?.phase === "Running",
   );
-  const path = "/exec/default/two/main?output=1&command=sh&command=-c&command=echo%20%24%24%3Bsleep%201000";
+  const path =
+    "/exec/default/two/main?output=1&command=sh&command=-c&command=echo%20here%3Bexec%20sleep%201000713";
   const answer = await upgradeTo({ cluster, port: other.port }, path, { [version]: "v4.channel.k8s.io" });
   assert.ok(answer.socket);
   const stdout = new Kept();
   void runRemoteCommand(answer.session, { tty: false, stdout }, "v4.channel.k8s.io").catch(() => {});
-  await stdout.until(/\d+\n/);
-  const process = processStat(Number(stdout.text));
-  assert.ok(process && isAlive(process));
+  await stdout.until(/here\n/);
+  const running = () => processesWith("sleep", "1000713").length;
+  await eventuallyPasses(() => assert.equal(running(), 1));
   await other.stop({ leavePods: true });
   await answer.session.closed;
-  assert.ok(!isAlive(process));
+  await eventuallyPasses(() => assert.equal(running(), 0));
   await cluster.node("n2");
 });
