@@ -1,6 +1,7 @@
 import { StatusError } from "../errors/status-error.ts";
 import { JSONError, parseJSONTree } from "../json/parser.ts";
 import type { TextNotes } from "../json/text-notes.ts";
+import { checkValueCount } from "../json/value-count.ts";
 import type { Kind, KubeObject } from "../objects/object.ts";
 import type { Wire } from "../objects/wire.ts";
 import type { KindRow } from "../schema/table.ts";
@@ -42,16 +43,18 @@ export interface ExpectedType {
   readonly kind: string;
   readonly version?: string | undefined;
   readonly apiVersion?: string;
+  /** Maximum number of fields, keys and elements. */
+  readonly maxValues?: number;
 }
 
 /**
  * Reads bytes of that media type into a tree. `readYAML` reads YAML in place of `parseYAML`. Throws 400
- * BadRequest.
+ * BadRequest, and TooManyValuesError.
  */
 export async function readBody(
   bytes: Uint8Array,
   mediaType: BodyType,
-  { kind, version, apiVersion = "" }: ExpectedType,
+  { kind, version, apiVersion = "", maxValues = Number.POSITIVE_INFINITY }: ExpectedType,
   readYAML?: ReadYAML,
 ): Promise<RawBody> {
   const bare = apiVersion.startsWith(`${optionsGroup}/`);
@@ -61,7 +64,11 @@ export async function readBody(
     // Loaded on first use, and cached: each `import()` costs as much as a small object.
     protobuf ??= await import("./protobuf/envelope.ts");
     try {
-      const { object, provenance } = protobuf.decodeProtobuf(bytes, version, { apiVersion, kind });
+      const { object, provenance } = protobuf.decodeProtobuf(bytes, version, {
+        apiVersion,
+        kind,
+        maxValues,
+      });
       return { tree: object, provenance, duplicates: [], typed: true, bytes };
     } catch (error) {
       if (error instanceof UnknownKindError)
@@ -77,6 +84,7 @@ export async function readBody(
     yaml ??= await import("../yaml/yaml.ts");
     try {
       const { value, duplicates } = readYAML === undefined ? yaml.parseYAML(text) : await readYAML(text);
+      checkValueCount(value, maxValues);
       return { tree: value, duplicates, typed: false, bytes };
     } catch (error) {
       if (error instanceof yaml.YAMLError) throw refuse(error.message);
@@ -84,7 +92,7 @@ export async function readBody(
     }
   }
   try {
-    const { value: tree, notes } = parseJSONTree(text);
+    const { value: tree, notes } = parseJSONTree(text, maxValues);
     return { tree, notes, duplicates: [], typed: false, bytes };
   } catch (error) {
     if (error instanceof JSONError) throw refuse(noKind(error.message));

@@ -1,6 +1,7 @@
 export { encodeJSON } from "../json/json.ts";
 export { JSONError, type JSONTree, parseJSON, parseJSONTree, setKey } from "../json/parser.ts";
 export { TextNotes } from "../json/text-notes.ts";
+export { checkValueCount, TooManyValuesError } from "../json/value-count.ts";
 export { goElement, goTypeOf } from "../schema/go-names.ts";
 export {
   type Field,

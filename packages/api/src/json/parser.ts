@@ -1,6 +1,8 @@
 import { quotedByte } from "../text/quoted.ts";
 import { type Entry, TextNotes } from "./text-notes.ts";
 
+import { TooManyValuesError } from "./value-count.ts";
+
 /** Not JSON: the message is Go's, which clients know. */
 export class JSONError extends SyntaxError {
   override readonly name = "JSONError";
@@ -36,11 +38,12 @@ export interface JSONTree {
 
 /**
  * Parses JSON: whole numbers beyond 2^53 become bigints, `__proto__` is a key like any other. The notes have
- * repeated keys and the text of other numbers. Throws JSONError.
+ * repeated keys and the text of other numbers. Throws JSONError, and TooManyValuesError as soon as there are
+ * more than `maxValues`.
  */
-export function parseJSONTree(text: string): JSONTree {
+export function parseJSONTree(text: string, maxValues = Number.POSITIVE_INFINITY): JSONTree {
   const notes = new TextNotes();
-  return { value: new Parser(text, notes).parse(), notes };
+  return { value: new Parser(text, notes, maxValues).parse(), notes };
 }
 
 /** Parses JSON like `parseJSONTree`, for callers that need the value only. Throws JSONError. */
@@ -61,10 +64,14 @@ class Parser {
   /** The text of the last number, where the number does not tell it. */
   #literal: string | undefined;
   readonly #notes: TextNotes;
+  readonly #maxValues: number;
+  /** Fields, keys and elements so far, with repeated ones. */
+  #values = 0;
 
-  constructor(text: string, notes: TextNotes) {
+  constructor(text: string, notes: TextNotes, maxValues: number) {
     this.#text = text;
     this.#notes = notes;
+    this.#maxValues = maxValues;
   }
 
   parse(): unknown {
@@ -200,6 +207,10 @@ class Parser {
     }
   }
 
+  #count(): void {
+    if (++this.#values > this.#maxValues) throw new TooManyValuesError(this.#maxValues);
+  }
+
   #open(): void {
     if (++this.#depth > maxDepth) this.#fail("exceeded max depth");
     this.#at++;
@@ -222,6 +233,7 @@ class Parser {
     }
     for (;;) {
       this.#blank();
+      this.#count();
       list.push(this.#value());
       if (this.#literal !== undefined) {
         noted ??= new Map();
@@ -256,6 +268,7 @@ class Parser {
       if (this.#blank() !== colon) this.#fail("after object key");
       this.#at++;
       this.#blank();
+      this.#count();
       const value = this.#value();
       if (Object.hasOwn(object, key)) {
         all ??= Object.entries(object);

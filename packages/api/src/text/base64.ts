@@ -1,3 +1,8 @@
+/** Bytes of the digits of base64. */
+const digits: ReadonlySet<number> = new Set(
+  Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"),
+);
+
 /** The byte at which Go's decoder rejects a text as base64; undefined if it is valid. */
 export function wrongBase64(text: string): number | undefined {
   const compact = text.replace(/[\r\n]/g, "");
@@ -7,13 +12,13 @@ export function wrongBase64(text: string): number | undefined {
   /** Characters of the group of four at hand, and the end of the last padding. */
   let group = 0;
   for (let at = 0; at < bytes.length; at++) {
-    const character = String.fromCharCode(bytes[at] ?? 0);
-    if (character === "\r" || character === "\n") continue;
-    if (/[A-Za-z0-9+/]/.test(character)) {
+    const byte = bytes[at]!;
+    if (byte === 0x0d || byte === 0x0a) continue;
+    if (digits.has(byte)) {
       group = (group + 1) % 4;
       continue;
     }
-    if (character !== "=" || group < 2) return at;
+    if (byte !== 0x3d || group < 2) return at;
     let next = at + 1;
     const skip = (): void => {
       while (bytes[next] === 0x0d || bytes[next] === 0x0a) next++;

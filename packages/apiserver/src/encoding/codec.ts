@@ -21,6 +21,7 @@ import {
 import type { ModelledKind } from "../kinds/model.ts";
 import { modelOf } from "../kinds/models.ts";
 import { sortProblems } from "../patch/problem-order.ts";
+import { checkValues } from "../request/body-limit.ts";
 import type { Pause } from "../request/large-work.ts";
 import type { FieldValidation } from "../request/options.ts";
 import { readBytes } from "./read-bytes.ts";
@@ -76,6 +77,7 @@ export async function decode(
           options.pause,
         )
       : rawObject(body);
+  if (body instanceof Uint8Array) checkValues(raw.tree, "the object");
   await options.pause?.();
   const decoded = modelOf(kind).decode(raw, options.release);
   if (decoded.problems.length > 0 && options.validation === "Strict") {

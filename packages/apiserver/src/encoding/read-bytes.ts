@@ -1,4 +1,5 @@
 import { type BodyType, type ExpectedType, type RawBody, readBody } from "@dray/api/codec";
+import { maxBodyValues, withinValueLimit } from "../request/body-limit.ts";
 import type { Pause } from "../request/large-work.ts";
 
 /** Maximum size of YAML that is parsed without a thread: it takes about as long as starting a thread. */
@@ -6,7 +7,7 @@ const maxInlineBytes = 64 * 1024;
 
 /**
  * Parses the bytes of a request's body into a tree, as `readBody`: after a pause, and long YAML, which takes
- * ten times as long as JSON, in a thread of its own. Throws 400 BadRequest.
+ * ten times as long as JSON, in a thread of its own. Throws 400 BadRequest and 413.
  */
 export async function readBytes(
   bytes: Uint8Array,
@@ -16,10 +17,11 @@ export async function readBytes(
 ): Promise<RawBody> {
   await pause?.();
   const inThread = type === "application/yaml" && bytes.length > maxInlineBytes;
-  return readBody(bytes, type, expected, inThread ? readInThread : undefined);
+  const limited = { ...expected, maxValues: maxBodyValues };
+  return withinValueLimit(() => readBody(bytes, type, limited, inThread ? readInThread : undefined));
 }
 
 async function readInThread(text: string): ReturnType<typeof import("../yaml/thread.ts").parseYAMLInThread> {
   const { parseYAMLInThread } = await import("../yaml/thread.ts");
-  return parseYAMLInThread(text);
+  return parseYAMLInThread(text, maxBodyValues);
 }

@@ -2,6 +2,7 @@ import { StatusError } from "@dray/api";
 import { JSONError, parseJSONTree, type TextNotes } from "@dray/api/codec";
 import { readBytes } from "../encoding/read-bytes.ts";
 import { checkNesting } from "../json/nesting.ts";
+import { checkValues, maxBodyValues, withinValueLimit } from "../request/body-limit.ts";
 import type { Pause } from "../request/large-work.ts";
 import { bodyOf } from "./body.ts";
 import type { Context } from "./context.ts";
@@ -29,7 +30,9 @@ export async function readPatchBody(context: Context, kind: PatchKind): Promise<
   try {
     if (kind === "apply") return await readApplied(body, context.pause);
     await context.pause?.();
-    const { value: tree, notes } = parseJSONTree(new TextDecoder("utf-8", { ignoreBOM: true }).decode(body));
+    const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(body);
+    const { value: tree, notes } = await withinValueLimit(() => parseJSONTree(text, maxBodyValues));
+    checkValues(tree, "the patch");
     checkNesting(tree);
     return { value: () => tree, notes, warnings: [] };
   } catch (error) {
@@ -65,6 +68,7 @@ async function readApplied(body: Uint8Array, pause: Pause): Promise<PatchBody> {
   }
   await pause?.();
   const { tree, duplicates } = read;
+  checkValues(tree, "the patch");
   checkNesting(tree);
   if (tree !== null && (typeof tree !== "object" || Array.isArray(tree))) {
     const form = Array.isArray(tree) ? "array" : typeof tree === "boolean" ? "bool" : typeof tree;

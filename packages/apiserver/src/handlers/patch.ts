@@ -21,6 +21,7 @@ import {
   strategicMergePatch,
 } from "../patch/index.ts";
 import { writtenPaths } from "../patch/problem-order.ts";
+import { checkValues } from "../request/body-limit.ts";
 import { type WriteOptions, writeOptions } from "../request/options.ts";
 import { inPieces } from "../request/pieces.ts";
 import { ensureNamespace } from "../write/metadata.ts";
@@ -81,6 +82,7 @@ export async function patchObject(context: Context): Promise<ApiResponse> {
       await context.pause?.();
       const live = fieldsIn(convert(current, served.stored, served));
       const raw = withLiveKind(await patched(context, { kind, type, live, body, options }), live, kind);
+      checkValues(raw, "the patched object");
       checkRepeatedKeys(context, options, warnings);
       await context.pause?.();
       const object = decodeOutcome(raw, live, {

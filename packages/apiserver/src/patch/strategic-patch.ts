@@ -23,10 +23,10 @@ const badElementOrder = "invalid patch format of setElementOrder list";
 
 /**
  * Maximum number of keys and elements that a merge may look at. A patch that changes each element once looks
- * at those of the object and of the patch, fewer than fit into their bytes; one that changes the same element
- * again and again looks at all that it has grown to each time.
+ * at those of the object and of the patch, which are limited (`maxBodyValues`); one that changes the same
+ * element again and again looks at all that it has grown to each time.
  */
-const maxWork = 600_000;
+const maxWork = 250_000;
 
 /**
  * Applies a strategic merge patch: like a merge patch, but lists marked `merge` are merged by their merge key

@@ -59,7 +59,8 @@ export async function testServer(options: Partial<ServerOptions> = {}): Promise<
     const { groups = [] } = call;
     if (groups[0] !== undefined) headers["impersonate-group"] = groups[0];
     const { body } = call;
-    const bytes = typeof body === "string" ? body : JSON.stringify(body);
+    const text = typeof body === "string" ? body : JSON.stringify(body);
+    const bytes = body instanceof Uint8Array ? body : new TextEncoder().encode(text);
     if (body !== undefined && headers["content-type"] === undefined) {
       headers["content-type"] = method === "PATCH" ? "application/merge-patch+json" : "application/json";
     }
@@ -68,7 +69,7 @@ export async function testServer(options: Partial<ServerOptions> = {}): Promise<
       url,
       headers,
       ...(groups.length > 1 ? { repeated: { "impersonate-group": groups } } : {}),
-      ...(body === undefined ? {} : { body: new TextEncoder().encode(bytes) }),
+      ...(body === undefined ? {} : { body: bytes }),
       credential: call.credential ?? { type: "bearer", token: adminToken },
       signal,
     };

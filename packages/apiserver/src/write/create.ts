@@ -108,6 +108,7 @@ async function validate(context: WriteContext, object: KubeObject): Promise<void
     checks.create(served.stored, object, { requestGroup: served.group, provenance, step }),
   );
   context.refuse(object, [...errors, ...(strategy.validateCreate?.(object, context) ?? [])]);
+  await pause?.();
   context.warnAll(checks.warnings(served.stored, object, undefined, subresource));
   if (subresource === "") context.warnAll(strategy.warnings?.(object, undefined) ?? []);
   context.warnAll(checks.creationWarnings(served, object));

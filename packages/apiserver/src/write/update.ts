@@ -150,6 +150,7 @@ async function validate(
   ];
   context.warnAll(tolerated);
   context.refuse(object, problems);
+  await pause?.();
   context.warnAll(checks.warnings(served.stored, object, old, subresource));
   if (subresource === "") context.warnAll(strategy.warnings?.(object, old) ?? []);
   await pause?.();

@@ -3,28 +3,36 @@
  * it. It is only loaded by `import()`, so that it stays a file of its own in a bundle.
  */
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import { checkValueCount, TooManyValuesError } from "@dray/api/codec";
 import { parseYAML, YAMLError, type YAMLTree } from "@dray/api/yaml";
 
-type Answer = { readonly tree: YAMLTree } | { readonly problem: string; readonly line: number | undefined };
+type Answer =
+  | { readonly tree: YAMLTree }
+  | { readonly problem: string; readonly line: number | undefined }
+  | { readonly hasTooManyValues: true };
 
 /** Distinguishes this module's threads from others that load it. */
 interface Data {
   readonly drayYAML: string;
+  readonly maxValues: number;
 }
 
 if (!isMainThread && typeof (workerData as Data | null)?.drayYAML === "string") {
   try {
-    parentPort?.postMessage(answerTo((workerData as Data).drayYAML));
+    parentPort?.postMessage(answerTo(workerData as Data));
   } catch {
     // A tree that is too deep for a message is too deep for an object.
     parentPort?.postMessage({ problem: "yaml: exceeded max depth", line: undefined } satisfies Answer);
   }
 }
 
-function answerTo(text: string): Answer {
+function answerTo({ drayYAML, maxValues }: Data): Answer {
   try {
-    return { tree: parseYAML(text) };
+    const tree = parseYAML(drayYAML);
+    checkValueCount(tree.value, maxValues);
+    return { tree };
   } catch (error) {
+    if (error instanceof TooManyValuesError) return { hasTooManyValues: true };
     if (!(error instanceof YAMLError)) throw error;
     return { problem: error.message, line: error.line };
   }
@@ -33,16 +41,16 @@ function answerTo(text: string): Answer {
 /** The last started thread: they run one at a time, because each takes a core and tens of megabytes. */
 let last: Promise<unknown> = Promise.resolve();
 
-/** Like `parseYAML`: the first document of the text. Rejects with YAMLError. */
-export function parseYAMLInThread(text: string): Promise<YAMLTree> {
-  const tree = last.then(() => startThread(text));
+/** Like `parseYAML`: the first document of the text. Rejects with YAMLError and TooManyValuesError. */
+export function parseYAMLInThread(text: string, maxValues: number): Promise<YAMLTree> {
+  const tree = last.then(() => startThread({ drayYAML: text, maxValues }));
   last = tree.catch(() => {});
   return tree;
 }
 
-function startThread(text: string): Promise<YAMLTree> {
+function startThread(data: Data): Promise<YAMLTree> {
   return new Promise((resolve, reject) => {
-    const thread = new Worker(new URL(import.meta.url), { workerData: { drayYAML: text } satisfies Data });
+    const thread = new Worker(new URL(import.meta.url), { workerData: data });
     let settle = (): void => reject(new Error("the thread that reads YAML has ended without an answer"));
     thread.once("exit", () => settle());
     const end = (outcome: () => void): void => {
@@ -50,9 +58,11 @@ function startThread(text: string): Promise<YAMLTree> {
       void thread.terminate();
     };
     thread.once("message", (answer: Answer) =>
-      end(() =>
-        "tree" in answer ? resolve(answer.tree) : reject(new YAMLError(answer.problem, answer.line)),
-      ),
+      end(() => {
+        if ("tree" in answer) resolve(answer.tree);
+        else if ("problem" in answer) reject(new YAMLError(answer.problem, answer.line));
+        else reject(new TooManyValuesError(data.maxValues));
+      }),
     );
     thread.once("messageerror", () => end(() => reject(new YAMLError("yaml: exceeded max depth"))));
     thread.once("error", (error) => end(() => reject(error)));

@@ -1,9 +1,10 @@
+import { checkValueCount } from "../../json/value-count.ts";
 import type { Decoded } from "../decode.ts";
 import { DecodeError } from "../decode-error.ts";
 import { messageReader } from "./decode.ts";
 import { writeStruct } from "./encode.ts";
 import { envelopeType } from "./message.ts";
-import { Reader } from "./reader.ts";
+import { Reader, tagsOfEntry } from "./reader.ts";
 import { BackwardWriter, wire } from "./writer.ts";
 
 /** The first bytes of every object in protobuf: `k8s` and a zero. */
@@ -54,18 +55,25 @@ export function protobufWatchFrame(type: string, object: object): Uint8Array {
   return writer.finish();
 }
 
+/** `apiVersion` and `kind` where the bytes have none, and the maximum number of fields, keys and elements. */
+interface Expected {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly maxValues?: number;
+}
+
 /** A message as an object, and the details that the object does not show. */
 export type DecodedMessage = Pick<Decoded, "object" | "provenance">;
 
 /**
  * The object in such bytes, with its `apiVersion` and `kind`, in the form in which the API server writes
  * JSON. Fields that the release `version` does not have are skipped, and unknown ones, as Go does.
- * `expected`: apiVersion and kind where the bytes have none. Throws DecodeError.
+ * Throws DecodeError and TooManyValuesError.
  */
 export function decodeProtobuf(
   bytes: Uint8Array,
   version?: string,
-  expected: { readonly apiVersion: string; readonly kind: string } = { apiVersion: "", kind: "" },
+  { maxValues = Number.POSITIVE_INFINITY, ...expected }: Expected = { apiVersion: "", kind: "" },
 ): DecodedMessage {
   if (bytes.length === 0) throw new DecodeError("empty data");
   if (bytes.length < magic.length || magic.some((byte, i) => bytes[i] !== byte)) {
@@ -75,6 +83,7 @@ export function decodeProtobuf(
   }
   if (bytes.length === magic.length) throw new DecodeError("empty body");
   const reader = new Reader(bytes.subarray(magic.length));
+  reader.maxTags = tagsOfEntry * maxValues;
   const end = reader.bytes.length;
   let [apiVersion, kind] = ["", ""];
   let raw = { from: 0, to: 0 };
@@ -103,5 +112,7 @@ export function decodeProtobuf(
   const struct = envelopeType(apiVersion, kind);
   reader.at = raw.from;
   const object = { apiVersion, kind, ...(messageReader(struct, version)(reader, raw.to) as object) };
+  // Each takes a byte at least.
+  if (bytes.length > maxValues) checkValueCount(object, maxValues);
   return { object, provenance: reader.provenance };
 }

@@ -1,7 +1,11 @@
+import { TooManyValuesError } from "../../json/value-count.ts";
 import { DecodeError } from "../decode-error.ts";
 import { Provenance } from "../provenance.ts";
 import { sharedText } from "./shared-text.ts";
 import { wire } from "./writer.ts";
+
+/** Tags of an entry of a map: its own, and those of key and value. */
+export const tagsOfEntry = 3;
 
 /** Maximum depth of messages in messages: real objects stay below 40, except for schemas of schemas. */
 const maxDepth = 400;
@@ -15,6 +19,9 @@ export class Reader {
   at = 0;
   /** How many messages are open. */
   depth: number;
+  /** Maximum number of tags in all messages. */
+  maxTags = Number.POSITIVE_INFINITY;
+  #tags = 0;
   /** The two halves of the last varint. */
   #low = 0;
   #high = 0;
@@ -87,6 +94,7 @@ export class Reader {
   /** Number and kind of the next field, as number * 8 + kind. */
   tag(end: number): number {
     const start = this.at;
+    if (++this.#tags > this.maxTags) throw new TooManyValuesError(Math.floor(this.maxTags / tagsOfEntry));
     this.#varint(end);
     const number = this.#low >>> 3;
     if (this.#high !== 0 || number === 0 || number > 0x1fffffff) this.fail(`illegal tag ${number}`, start);
