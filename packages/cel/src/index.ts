@@ -23,7 +23,7 @@ export {
 } from "./library/authorizer.ts";
 export { ForeignValue } from "./library/patch/foreign-value.ts";
 export { appliedObject, PatchValueError, patchOperations } from "./library/patch/result.ts";
-export { compilePattern, type Pattern, patternProblem } from "./library/regex/pattern.ts";
+export { compilePattern, type Pattern, patternProblem, patternWork } from "./library/regex/pattern.ts";
 export { isAddress, isNetwork, isRequestUri } from "./library/text-checks.ts";
 export { equal } from "./values/equality.ts";
 export { escapeFieldName, unescapeFieldName } from "./values/field-names.ts";

@@ -95,7 +95,11 @@ export function durationOf(text: string): bigint | undefined {
   const go = parseDuration(text);
   if (go !== undefined) return go.nanoseconds;
   let sum: bigint | undefined;
-  for (const [, count = "", name = ""] of text.matchAll(/(\d+)\s*([A-Za-zµ]+)/g)) {
+  // A unit may be missing: digits are not looked at again from each of them.
+  for (const [, count = "", name = ""] of text.matchAll(/(\d+)\s*([A-Za-zµ]*)/g)) {
+    if (name === "") continue;
+    // Upstream: strfmt.ParseDuration, by strconv.Atoi
+    if (count.length > 19) return undefined;
     const unit = name.toLowerCase();
     for (const [factor, variants] of units) {
       variants.forEach((variant, index) => {

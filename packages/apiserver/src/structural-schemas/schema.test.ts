@@ -147,3 +147,57 @@ test("formats are those of upstream's library", () => {
   assert.equal(durationOf("2 days"), 172_800_000_000_000n);
   assert.equal(durationOf("soon"), undefined);
 });
+
+test("defaults that make an object huge are an error, before they take memory", () => {
+  const item: Schema = { type: "object", properties: { a: { type: "string", default: "x".repeat(10_000) } } };
+  const schema: Schema = { type: "object", properties: { list: { type: "array", items: item } } };
+  const objectOf = (count: number) => ({ list: Array.from({ length: count }, (): { a?: string } => ({})) });
+  const small = objectOf(100);
+  setDefaults(small, schema);
+  assert.equal(small.list[99]?.a?.length, 10_000);
+  const large = objectOf(100_000);
+  assert.throws(() => setDefaults(large, schema), {
+    message: "the defaults of the schema of this custom resource add more than 32 MiB to one object",
+  });
+  assert.equal(large.list.filter(({ a }) => a !== undefined).length, 3354);
+  // Nested defaults count too.
+  const doubled = (levels: number): Schema =>
+    levels === 0
+      ? { type: "string", default: "x".repeat(1000) }
+      : { type: "object", default: {}, properties: { a: doubled(levels - 1), b: doubled(levels - 1) } };
+  assert.throws(
+    () => setDefaults({ spec: {} }, { type: "object", properties: { spec: doubled(17) } }),
+    /32 MiB/,
+  );
+});
+
+test("patterns of large programs are not searched in long texts, all texts of an object together", () => {
+  const schema: Schema = { type: "array", items: { type: "string", pattern: "(?:a?){1000}a{1000}$" } };
+  const problems = (value: unknown): string[] => {
+    const errors = new FieldErrors({ release: "1.36" });
+    checkValue(errors, schema, value);
+    return texts(errors);
+  };
+  const slow = /should match '\(\?:a\?\)\{1000\}a\{1000\}\$', which takes too long to find out/;
+  const [problem = ""] = problems([`${"a".repeat(100_000)}!`]);
+  assert.match(problem, slow);
+  assert.deepEqual(problems(["a".repeat(1000)]), []);
+  const many = problems(Array.from({ length: 3 }, () => `${"a".repeat(999)}é`));
+  assert.deepEqual(
+    many.map((one) => slow.test(one)),
+    [false, true, true],
+  );
+  // Small programs take long texts.
+  const base64: Schema = { type: "string", pattern: "^[A-Za-z0-9+/]*$" };
+  const errors = new FieldErrors({ release: "1.36" });
+  checkValue(errors, base64, "A".repeat(1_400_000));
+  assert.deepEqual(texts(errors), []);
+});
+
+test("durations without units are rejected in time proportional to their length", () => {
+  const digits = "1".repeat(1_000_000);
+  assert.equal(hasFormat("duration", digits), false);
+  assert.equal(hasFormat("duration", `${digits}h`), false);
+  assert.equal(hasFormat("duration", "1 ".repeat(500_000)), false);
+  assert.equal(durationOf("12 3 days"), 3n * 86_400_000_000_000n);
+});

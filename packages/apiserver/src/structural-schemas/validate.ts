@@ -5,7 +5,7 @@ import { isInEnumeration } from "./enumeration.ts";
 import { hasFormat, knownFormat } from "./formats.ts";
 import { checkNumber, typesOf } from "./numbers.ts";
 import { Outcome, report } from "./outcome.ts";
-import { matchesPattern } from "./patterns.ts";
+import { matchesPattern, PatternBudget } from "./patterns.ts";
 import {
   additionalOf,
   child,
@@ -30,19 +30,25 @@ export function checkValue(
   correlation?: Correlation,
 ): void {
   if (schema === undefined) return;
-  for (const problem of validate(schema, "", value, correlation).problems) report(errors, problem);
+  for (const problem of validate(schema, "", value, { correlation, budget: new PatternBudget() }).problems)
+    report(errors, problem);
+}
+
+interface Scope {
+  /** Undefined without an old value, or where descendants are checked as new. */
+  readonly correlation: Correlation | undefined;
+  /** Of the whole object. */
+  readonly budget: PatternBudget;
 }
 
 /** A value's schema and path, and the outcome to which its problems are added. */
-interface Place {
+interface Place extends Scope {
   readonly outcome: Outcome;
   readonly schema: Schema;
   readonly path: string;
-  readonly correlation: Correlation | undefined;
 }
 
-/** `correlation` is undefined without an old value, or where descendants are checked as new. */
-function validate(schema: Schema, path: string, value: unknown, correlation?: Correlation): Outcome {
+function validate(schema: Schema, path: string, value: unknown, { correlation, budget }: Scope): Outcome {
   const outcome = new Outcome();
   const form = formOf(value);
   checkType(outcome, schema, path, form);
@@ -51,9 +57,9 @@ function validate(schema: Schema, path: string, value: unknown, correlation?: Co
     return ratcheted(outcome, correlation);
   }
   outcome.matches++;
-  const place: Place = { outcome, schema, path, correlation };
+  const place: Place = { outcome, schema, path, correlation, budget };
   checkJunctors(place, value);
-  if (typeof value === "string") checkText(outcome, schema, path, value);
+  if (typeof value === "string") checkText(place, value);
   if (typeof value === "number" || typeof value === "bigint") checkNumber(outcome, schema, path, value);
   if (Array.isArray(value)) checkList(place, value);
   checkEnum(outcome, schema, path, value);
@@ -101,7 +107,7 @@ function checkEnum(outcome: Outcome, schema: Schema, path: string, value: unknow
   } else if (value !== null) outcome.matches++;
 }
 
-function checkText(outcome: Outcome, schema: Schema, path: string, value: string): void {
+function checkText({ outcome, schema, path, budget }: Place, value: string): void {
   const length = (): number => [...value].length;
   const { maxLength, minLength, pattern } = schema;
   if (maxLength !== undefined && length() > maxLength) {
@@ -114,8 +120,12 @@ function checkText(outcome: Outcome, schema: Schema, path: string, value: string
       value,
       message: `${path} in body should be at least ${minLength} chars long`,
     });
-  } else if (pattern !== undefined && pattern !== "" && !matchesPattern(schema, pattern, value)) {
-    outcome.add({ kind: "other", path, value, message: `${path} in body should match '${pattern}'` });
+  } else if (pattern !== undefined && pattern !== "") {
+    const matches = matchesPattern(schema, value, budget);
+    const message = `${path} in body should match '${pattern}'`;
+    if (matches === undefined)
+      outcome.add({ kind: "other", path, value, message: `${message}, which takes too long to find out` });
+    else if (!matches) outcome.add({ kind: "other", path, value, message });
   }
   outcome.matches++;
   const format = knownFormat(schema);
@@ -127,11 +137,12 @@ function checkText(outcome: Outcome, schema: Schema, path: string, value: string
   outcome.matches++;
 }
 
-function checkList({ outcome, schema, path, correlation }: Place, list: readonly unknown[]): void {
+function checkList({ outcome, schema, path, correlation, budget }: Place, list: readonly unknown[]): void {
   const items = itemsOf(schema);
   if (items !== undefined) {
     list.forEach((item, index) => {
-      outcome.merge(validate(items, `${path}[${index}]`, item, correlation?.index(index)));
+      const below = { correlation: correlation?.index(index), budget };
+      outcome.merge(validate(items, `${path}[${index}]`, item, below));
     });
   }
   const { minItems, maxItems } = schema;
@@ -146,7 +157,7 @@ function checkList({ outcome, schema, path, correlation }: Place, list: readonly
   outcome.matches += 2;
 }
 
-function checkObject({ outcome, schema, path, correlation }: Place, object: Plain): void {
+function checkObject({ outcome, schema, path, correlation, budget }: Place, object: Plain): void {
   const { minProperties, maxProperties, required, properties = {}, additionalProperties } = schema;
   const count = Object.keys(object).length;
   if (minProperties !== undefined && count < minProperties) {
@@ -160,7 +171,8 @@ function checkObject({ outcome, schema, path, correlation }: Place, object: Plai
   const below = (name: string, of: Schema, where: string): void => {
     // A change of the version is not visible here: both objects have the same one.
     const unseen = path === "" && (name === "apiVersion" || name === "kind");
-    outcome.merge(validate(of, where, object[name], unseen ? undefined : correlation?.key(name)));
+    const scope = { correlation: unseen ? undefined : correlation?.key(name), budget };
+    outcome.merge(validate(of, where, object[name], scope));
   };
   const additional = additionalOf(schema);
   for (const name in namesFields(schema) ? object : {}) {
@@ -189,10 +201,11 @@ function checkObject({ outcome, schema, path, correlation }: Place, object: Plai
 }
 
 /** Validates allOf, anyOf, oneOf and not. */
-function checkJunctors({ outcome, schema, path, correlation }: Place, value: unknown): void {
+function checkJunctors(place: Place, value: unknown): void {
+  const { outcome, schema, path } = place;
   const general = (message: string): void => outcome.add({ kind: "general", path, message });
   const each = (schemas: readonly Schema[]): Outcome[] =>
-    schemas.map((one) => junctor(one, path, value, correlation));
+    schemas.map((one) => junctor(one, path, value, place));
   const mergeNearest = ([first, ...others]: readonly Outcome[]): void => {
     if (first === undefined) return;
     outcome.merge(others.reduce((best, one) => (one.matches > best.matches ? one : best), first));
@@ -225,21 +238,15 @@ function checkJunctors({ outcome, schema, path, correlation }: Place, value: unk
       );
     }
   }
-  if (schema.not !== undefined && junctor(schema.not, path, value, correlation).valid) {
+  if (schema.not !== undefined && junctor(schema.not, path, value, place).valid) {
     general(`${quoted(path)} must not validate the schema (not)`);
   }
   outcome.matches += 2;
 }
 
 /** The alternative itself is checked as new; its descendants are correlated again. */
-function junctor(
-  schema: Schema,
-  path: string,
-  value: unknown,
-  correlation: Correlation | undefined,
-): Outcome {
-  if (correlation === undefined) return validate(schema, path, value);
-  return validate(schema, path, value, new BelowOnly(correlation));
+function junctor(schema: Schema, path: string, value: unknown, { correlation, budget }: Scope): Outcome {
+  return validate(schema, path, value, { correlation: correlation && new BelowOnly(correlation), budget });
 }
 
 class BelowOnly extends Correlation {

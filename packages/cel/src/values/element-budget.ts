@@ -1,4 +1,7 @@
-/** Maximum number of list elements and map entries that one evaluation may copy, compare or format. */
+/**
+ * Maximum number of list elements and map entries that one evaluation may copy, compare or format, with the
+ * work of its regular expressions.
+ */
 const maxElements = 5_000_000;
 
 /**
@@ -12,6 +15,13 @@ export class ElementBudget {
   /** Starts a new evaluation. */
   reset(): void {
     this.#spent = 0;
+  }
+
+  /** As `spend`, for regular expressions: `work` is that of `patternWork`. */
+  match(work: number): void {
+    this.#spent += work;
+    if (this.#spent > maxElements)
+      throw new RangeError("too much work for regular expressions on long texts");
   }
 
   /**

@@ -50,3 +50,20 @@ test("a patch must be base64; of what type it is counts when there is something 
   const merge = { uid: "u", allowed: true, patchType: "Merge", patch: Buffer.from("[]").toString("base64") };
   assert.deepEqual(verdictOf(answer(merge), review, true).patch, { type: "Merge", text: "[]" });
 });
+
+test("null fields are absent", () => {
+  const nulls = { patch: null, patchType: null, warnings: null, status: null, auditAnnotations: null };
+  for (const response of [nulls, { ...nulls, status: { message: null, code: null } }, { warnings: [] }])
+    assert.deepEqual(
+      { ...verdictOf(answer({ uid: "u", allowed: true, ...response }), review, true), result: undefined },
+      { allowed: true, warnings: [], result: undefined },
+    );
+  assert.deepEqual(
+    verdictOf(answer({ uid: "u", allowed: true, warnings: ["a", null] }), review, true).warnings,
+    ["a", ""],
+  );
+  assert.equal(
+    failure(answer({ uid: "u", warnings: [5] })),
+    "failed to call webhook: json: cannot unmarshal number into Go struct field AdmissionResponse.response.warnings of type string",
+  );
+});

@@ -97,7 +97,20 @@ function readAnswer(text: string, { version }: Review): Answer {
   }
   const problem = responseProblem((answer as Answer).response);
   if (problem !== undefined) throw unreadable(problem);
-  return answer as Answer;
+  const { response } = answer as Answer;
+  return response ? { ...answer, response: withoutNulls(response) } : (answer as Answer);
+}
+
+/** Go's decoder leaves a field alone that is null. */
+function withoutNulls(response: AnswerResponse): AnswerResponse {
+  const kept = (object: object): object =>
+    Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null));
+  const { status, warnings, ...rest } = kept(response) as AnswerResponse;
+  return {
+    ...rest,
+    ...(status && { status: kept(status) }),
+    ...(warnings && { warnings: warnings.map((warning) => warning ?? "") }),
+  };
 }
 
 /** Fields of an AdmissionResponse: JSON type and Go type. */
@@ -137,11 +150,19 @@ function responseProblem(response: unknown): string | undefined {
     }
     return undefined;
   };
-  const own = response as { readonly status?: object | null; readonly patch?: string };
+  const own = response as {
+    readonly status?: object | null;
+    readonly patch?: string | null;
+    readonly warnings?: readonly unknown[] | null;
+  };
   const problem =
     wrong(responseFields, own, "AdmissionResponse.response") ??
     wrong(statusFields, own.status ?? {}, "Status.response.status");
   if (problem !== undefined) return problem;
+  for (const warning of own.warnings ?? []) {
+    const found = unfit(warning, "string");
+    if (found !== undefined) return cannot(found, "AdmissionResponse.response.warnings", "string");
+  }
   const garbage = /[^A-Za-z0-9+/=\r\n]/.exec(own.patch ?? "");
   return garbage === null ? undefined : `illegal base64 data at input byte ${garbage.index}`;
 }

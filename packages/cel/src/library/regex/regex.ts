@@ -14,6 +14,7 @@ import {
   overload,
   priced,
 } from "../declarations.ts";
+import { patternWork } from "./pattern.ts";
 import { search } from "./search.ts";
 
 /** Go converts to a native string where it does not check the type first: types become their names. */
@@ -22,18 +23,21 @@ function native(value: Value): Value {
   return value instanceof Optional && value.value !== undefined ? native(value.value) : value;
 }
 
-const matches = inContext(({ patterns }) => (input, pattern) => {
+const matches = inContext(({ patterns, budget }) => (input, pattern) => {
   const text = native(input);
   if (typeof text !== "string" || typeof pattern !== "string") return noSuchOverload;
   const regex = patterns.compile(pattern);
-  return typeof regex === "string" ? new CelError(regex) : regex.test(text);
+  if (typeof regex === "string") return new CelError(regex);
+  budget.match(patternWork(regex, text));
+  return regex.test(text);
 });
 
-const find = inContext(({ patterns }) => (input, pattern) => {
+const find = inContext(({ patterns, budget }) => (input, pattern) => {
   const text = native(input);
   if (typeof text !== "string" || typeof pattern !== "string") return noSuchOverload;
   const regex = patterns.compile(pattern);
   if (typeof regex === "string") return new CelError(`Illegal regex: ${regex}`);
+  budget.match(2 * patternWork(regex, text));
   const found = search(regex, text, 0);
   return found === undefined ? "" : text.slice(found.start, found.end);
 });
@@ -48,7 +52,7 @@ const tooMuchLookahead = new CelError(
 );
 
 /** Finds matches that do not overlap. An empty match directly after another match does not count. */
-const findAll = inContext(({ patterns }) => (input, pattern, count) => {
+const findAll = inContext(({ patterns, budget }) => (input, pattern, count) => {
   const [text, limit] = [native(input), native(count)];
   if (typeof text !== "string" || typeof pattern !== "string" || typeof limit !== "bigint")
     return noSuchOverload;
@@ -57,12 +61,15 @@ const findAll = inContext(({ patterns }) => (input, pattern, count) => {
   const all: string[] = [];
   let last = -1;
   let lookahead = 0;
+  budget.match(patternWork(regex, text));
+  const perCharacter = patternWork(regex, " ");
   for (let from = 0; from <= text.length; ) {
     // A negative limit means no limit.
     if (limit >= 0n && BigInt(all.length) >= limit) break;
     const found = search(regex, text, from);
     if (found === undefined) break;
     const { start, end, lookedAt } = found;
+    budget.match((lookedAt - from) * perCharacter);
     lookahead += lookedAt - from;
     if (lookahead > maxLookahead + 2 * text.length) return tooMuchLookahead;
     if (end > from || start !== last) all.push(text.slice(start, end));
