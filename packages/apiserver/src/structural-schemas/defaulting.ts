@@ -31,7 +31,7 @@ class AddedDefaults {
 }
 
 /**
- * Fills in the defaults of a schema, in place. Nulls of fields that are not nullable count as absent. Throws a
+ * Fills in the defaults of a schema, in place. Nulls of fields that are not nullable count as absent. Throws
  * StatusError if that makes the object huge: an object of 300 kB can have 100,000 items, and a default of
  * items may be longer than 10 kB. Upstream has no limit but memory.
  */

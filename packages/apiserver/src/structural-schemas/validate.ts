@@ -37,7 +37,7 @@ export function checkValue(
 interface Scope {
   /** Undefined without an old value, or where descendants are checked as new. */
   readonly correlation: Correlation | undefined;
-  /** Of the whole object. */
+  /** The one budget of the whole object. */
   readonly budget: PatternBudget;
 }
 

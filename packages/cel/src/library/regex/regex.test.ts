@@ -48,7 +48,7 @@ test("a pattern that looks at the whole of a long text for each match is cancell
   assert.match(selector.evaluate({ driver: "d" }).error ?? "", /^findAll: /);
 });
 
-// Upstream takes as long, on a processor of its own: CEL's cost counts the characters of a pattern, not the program.
+// Upstream takes as long, on a processor of its own: CEL's cost counts the characters of a pattern only.
 test("a pattern of a large program on a long text ends the evaluation", () => {
   const error = (call: string): string | undefined => {
     const selector = deviceEnvironment({ stored: true }).compile(
