@@ -285,16 +285,16 @@ function isFatal(error: unknown): boolean {
   );
 }
 
-/** Upstream: pkg/api/plugin.go, CheckPluginName. */
+/** Upstream: pkg/api/plugin.go, CheckPluginName, which has no limit of its length. */
 function wrongName(name: string): string | undefined {
-  if (/^[a-zA-Z0-9_.+-]+$/.test(name)) return undefined;
-  return `invalid plugin name ${JSON.stringify(name)}: must be letters, digits, or any of -_.+`;
+  if (/^[a-zA-Z0-9_.+-]{1,253}$/.test(name)) return undefined;
+  return `invalid plugin name ${JSON.stringify(name.slice(0, 253))}: must be at most 253 letters, digits, or any of -_.+`;
 }
 
 /** Upstream: pkg/api/plugin.go, CheckPluginIndex. */
 function wrongIndex(index: string): string | undefined {
   if (/^[0-9]{2}$/.test(index)) return undefined;
-  return `invalid plugin index ${JSON.stringify(index)}: must be 2 digits`;
+  return `invalid plugin index ${JSON.stringify(index.slice(0, 253))}: must be 2 digits`;
 }
 
 interface SyncPart {

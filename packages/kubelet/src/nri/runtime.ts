@@ -12,6 +12,7 @@ import type { Made, NodeRuntime, RuntimeService } from "../runtime/service.ts";
 import { adjustedConfig } from "./adjust.ts";
 import { nriContainer, nriPod, nriResources, nriState, resourceConfig } from "./convert.ts";
 import { DelegatingRuntime } from "./delegating-runtime.ts";
+import { warnOfEvictions } from "./evictions.ts";
 import { type ContainerRecord, NriRecords } from "./records.ts";
 import { NriServer, type NriState } from "./server.ts";
 
@@ -161,11 +162,7 @@ class NriRuntime extends DelegatingRuntime implements RuntimeService {
       .catch((error: unknown) => {
         throw refused("CreateContainerError", error);
       });
-    for (const { containerId, reason } of evict)
-      this.#options.log.warn(
-        { container: containerId, reason },
-        "NRI plugin wants an eviction, which is not done",
-      );
+    warnOfEvictions(this.#options.log, evict);
     const adjusted = adjustedConfig(config, adjust);
     const made = await this.inner.createContainer(sandboxId, adjusted.config);
     const after = nriContainer(id, sandboxId, adjusted.config, await this.#environment(adjusted.config));

@@ -55,7 +55,13 @@ test("synchronization splits a large state into parts, and applies the plugin's 
 
 test("rejects plugins with an invalid registration, without one, or with unknown events", async (t) => {
   const { server, socketPath } = await withServer(t, { registrationTimeout: 100 });
-  for (const options of [{ index: "1" }, { index: "ab" }, { name: "" }, { name: "a/b" }]) {
+  for (const options of [
+    { index: "1" },
+    { index: "ab" },
+    { name: "" },
+    { name: "a/b" },
+    { name: "a".repeat(254) },
+  ]) {
     await assert.rejects(testPlugin(socketPath, {}, options), /invalid plugin (name|index) ".*": must be/);
   }
   const { closed } = await testPlugin(socketPath, {}, { events: 1 << 20 });

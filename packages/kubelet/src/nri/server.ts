@@ -14,10 +14,14 @@ import {
   ValidateContainerAdjustmentRequest,
 } from "@dray/rpc/nri/v1alpha1";
 import { CreateResult } from "./create-result.ts";
+import { maxLoggedText, warnOfEvictions } from "./evictions.ts";
 import { Owners } from "./owners.ts";
 import { NriPlugin, type PluginContext, type PluginRequest } from "./plugin.ts";
 import { SyncGate } from "./sync-gate.ts";
 import { Updates } from "./updates.ts";
+
+/** Maximum number of log lines about one request of a plugin. */
+const maxLoggedFailures = 10;
 
 /** Pods and containers in NRI's form. */
 export interface NriState {
@@ -294,13 +298,13 @@ export class NriServer {
     evictions: readonly ContainerEviction[],
   ): Promise<readonly ContainerUpdate[]> {
     const { log } = this.#options;
-    for (const { containerId, reason } of evictions) {
-      // Upstream's adaptation ignores them silently.
-      log.warn({ plugin, container: containerId, reason }, "NRI plugin wants an eviction, which is not done");
-    }
+    warnOfEvictions(log, evictions, plugin);
     const failed = await this.#options.updateContainers(updates);
-    for (const { containerId, ignoreFailure } of failed)
-      if (!ignoreFailure) log.warn({ plugin, container: containerId }, "NRI plugin's update failed");
+    const unexpected = failed.filter(({ ignoreFailure }) => !ignoreFailure);
+    for (const { containerId } of unexpected.slice(0, maxLoggedFailures))
+      log.warn({ plugin, container: containerId.slice(0, maxLoggedText) }, "NRI plugin's update failed");
+    if (unexpected.length > maxLoggedFailures)
+      log.warn({ plugin, failed: unexpected.length }, "more updates of an NRI plugin failed");
     return failed;
   }
 }

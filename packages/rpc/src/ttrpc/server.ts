@@ -4,7 +4,10 @@ import { RpcError, toServiceError } from "../protocol/error.ts";
 import type { CallContext, MethodDefinition, Service } from "../protocol/service.ts";
 import { type Frame, FrameParser, frameBytes, maxTtrpcBytes, messageType } from "./frames.ts";
 
-/** Maximum number of running calls of one client; its connection is not read above that. */
+/**
+ * Maximum number of running calls of one client. Its connection is not read above that, nor while it does not
+ * read its responses: they would fill the memory.
+ */
 const maxCalls = 64;
 
 interface Method {
@@ -60,6 +63,12 @@ export function serveTtrpc(connection: Duplex, services: readonly Service[]): vo
     }
   };
 
+  const readOrWait = (): void => {
+    if (calls >= maxCalls || connection.writableNeedDrain) connection.pause();
+    else connection.resume();
+  };
+  connection.on("drain", readOrWait);
+
   const parser = new FrameParser((frame) => {
     // Stream IDs of a client are odd and increase.
     const valid = frame.type === messageType.request && frame.stream % 2 === 1 && frame.stream > lastStream;
@@ -69,10 +78,10 @@ export function serveTtrpc(connection: Duplex, services: readonly Service[]): vo
     }
     lastStream = frame.stream;
     calls++;
-    if (calls >= maxCalls) connection.pause();
+    readOrWait();
     void serve(frame).finally(() => {
       calls--;
-      if (calls < maxCalls) connection.resume();
+      readOrWait();
     });
   });
   connection.on("data", (chunk: Buffer) => {

@@ -3,6 +3,9 @@ import { once } from "node:events";
 import { duplexPair } from "node:stream";
 import { test } from "node:test";
 import { Empty, RegisterPluginRequest, RuntimeDefinition } from "@dray/rpc/nri/v1alpha1";
+import { eventLoopTurns } from "@dray/testing/clock";
+import { eventually } from "@dray/testing/eventually";
+import { Request } from "../generated/ttrpc/v1.ts";
 import { RpcError, serveTtrpc, service, ttrpcClient } from "../index.ts";
 import { frameBytes } from "./frames.ts";
 
@@ -89,6 +92,51 @@ test("bytes may be cut anywhere", async () => {
   await Promise.all(["00", "01"].map((pluginIdx) => runtime.registerPlugin({ ...register, pluginIdx })));
   assert.deepEqual(seen, ["00", "01"]);
 });
+
+test("a client that reads no responses is not read either", async () => {
+  let served = 0;
+  const [near, far] = duplexPair();
+  serveTtrpc(far, [
+    service(RuntimeDefinition, {
+      registerPlugin: async () => {
+        served++;
+        return Empty.fromPartial({});
+      },
+      updateContainers: async () => ({ failed: [] }),
+    }),
+  ]);
+  const payload = RegisterPluginRequest.encode(register).finish();
+  const call = Request.fromPartial({
+    service: "nri.pkg.api.v1alpha1.Runtime",
+    method: "RegisterPlugin",
+    payload,
+  });
+  const bytes = Request.encode(call).finish();
+  const count = 100_000;
+  let stream = 1;
+  const send = (): void => {
+    while (stream < 2 * count) {
+      const frame = frameBytes(stream, 1, bytes);
+      stream += 2;
+      if (!near.write(frame)) return void near.once("drain", send);
+    }
+  };
+  send();
+  await eventuallyIdle(() => served);
+  assert.ok(served > 0 && served < count / 10, `${served} of ${count}`);
+  assert.ok(far.writableLength < 1 << 20, `${far.writableLength} bytes wait`);
+  near.on("data", () => {});
+  await eventually("all are answered", () => served === count);
+  near.destroy();
+});
+
+/** Waits until a number no longer grows. */
+async function eventuallyIdle(value: () => number): Promise<void> {
+  for (let last = -1; last !== value(); ) {
+    last = value();
+    await eventLoopTurns(100);
+  }
+}
 
 test("a method or service that is not there is Unimplemented", async () => {
   const { client } = pair(async () => Empty.fromPartial({}));
