@@ -11,7 +11,11 @@ export { createOfflineScheduler } from "./offline/offline.ts";
 export { ignoredParts } from "./offline/profiles.ts";
 export type { Shortage } from "./offline/shortages.ts";
 export type { OfflineObject, OfflineOptions, OfflineScheduler, Placement } from "./offline/types.ts";
-export { extendedClaimOf } from "./plugins/dynamic-resources/extended-resources.ts";
+export {
+  extendedClaimOf,
+  isExtended as isExtendedResource,
+  resourcesOf as extendedResourcesOf,
+} from "./plugins/dynamic-resources/extended-resources.ts";
 export { hasPodGroups } from "./podgroup/pod-groups.ts";
 export { ProfileError } from "./profile/choose-plugins.ts";
 export type { PluginHandle, SchedulerOptions } from "./shared/options.ts";

@@ -1,6 +1,6 @@
-import type { Features } from "@dray/api";
+import { type Features, Quantity } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
-import { createdPodClaims } from "@dray/api/pod";
+import { createdPodClaims, podRequests } from "@dray/api/pod";
 import type { AllocationResult, ResourceClaim } from "@dray/api/resource/v1";
 import { timeText } from "@dray/client";
 import {
@@ -46,6 +46,8 @@ export interface PlannedPod {
   readonly status: PodStatus;
   readonly node: string | null;
   readonly claims: readonly PlannedClaim[];
+  /** Resources of the node that the devices of its claims add to its requests (KEP-5517). */
+  readonly claimResources: Readonly<Record<string, string>>;
   /** Why it has no node, in the words of the scheduler or the API server. */
   readonly reason: string | null;
   /** Missing objects, with similar names. */
@@ -136,7 +138,10 @@ export async function makePlan(world: World, options: PlanOptions): Promise<Plan
     const { object: pod, place, origin, path, hints: own = [] } = each;
     const claims = plannedClaims(pod, scheduler);
     const outcome = outcomes.get(each) ?? settled(each, claims);
-    return { pod, place, origin, path, ...outcome, hints: [...own, ...outcome.hints], claims };
+    const there = outcome.node === null ? undefined : scheduler.podOn(outcome.node, pod);
+    const claimResources = there === undefined ? {} : resourcesOfClaims(there);
+    const hints = [...own, ...outcome.hints];
+    return { pod, place, origin, path, ...outcome, hints, claims, claimResources };
   });
   return { pods: planned, cluster };
 }
@@ -213,11 +218,33 @@ function claimRenames(from: Pod, to: Pod): ReadonlyMap<string, string> {
 }
 
 function plannedClaims(pod: Pod, scheduler: OfflineScheduler): PlannedClaim[] {
-  return createdPodClaims(pod).map(({ entry, name }) => {
-    const found = scheduler.claim(pod.metadata.namespace, name);
-    const allocation = found?.status?.allocation ?? null;
-    return { name, podClaim: entry?.name ?? null, allocation, classes: classesOf(found) };
+  const planned = (
+    name: string,
+    podClaim: string | null,
+    found: ResourceClaim | undefined,
+  ): PlannedClaim => ({
+    name,
+    podClaim,
+    allocation: found?.status?.allocation ?? null,
+    classes: classesOf(found),
   });
+  const created = createdPodClaims(pod);
+  const claims = created.map(({ entry, name }) =>
+    planned(name, entry?.name ?? null, scheduler.claim(pod.metadata.namespace, name)),
+  );
+  const isKnown = created.some(({ entry }) => entry === undefined);
+  const extended = isKnown ? undefined : scheduler.extendedClaim(pod);
+  return extended === undefined ? claims : [...claims, planned(extended.metadata.name, null, extended)];
+}
+
+function resourcesOfClaims(pod: Pod): Readonly<Record<string, string>> {
+  if ((pod.status?.nodeAllocatableResourceClaimStatuses ?? []).length === 0) return {};
+  const without = podRequests(pod);
+  const added = [...podRequests(pod, { useClaims: true })].flatMap(([name, quantity]) => {
+    const more = quantity.sub(without.get(name) ?? Quantity.of(0));
+    return more.sign > 0 ? [[name, more.toString()] as const] : [];
+  });
+  return Object.fromEntries(added);
 }
 
 function classesOf(claim: ResourceClaim | undefined): ReadonlyMap<string, string> {

@@ -84,6 +84,7 @@ function wideRows(planned: PlannedPod): string[][] {
       ? "-"
       : `${owner.kind} ${owner.name}`;
   const first = [nameOf(pod), status, node ?? "-", from, String(pod.spec.priority ?? 0)];
+  const taken = nodeResourcesText(planned);
   const rows = claims.flatMap((claim) => {
     const requests = [...claim.classes].flatMap(([request, deviceClass]) => {
       const devices = deviceNames(claim, request);
@@ -93,6 +94,7 @@ function wideRows(planned: PlannedPod): string[][] {
     });
     return requests.length > 0 ? requests : [[claim.name, "-", "-", "-"]];
   });
+  if (taken.length > 0) rows.push(["-", "-", "-", ...taken]);
   if (rows.length === 0) rows.push(["-", "-", "-", "-"]);
   return rows.map((row, i) => [...(i === 0 ? first : first.map(() => "")), ...row]);
 }
@@ -101,8 +103,14 @@ const rowOf = (planned: PlannedPod): string[] => [
   nameOf(planned.pod),
   planned.status,
   planned.node ?? "-",
-  planned.claims.flatMap((claim) => deviceNames(claim)).join(", ") || "-",
+  [...planned.claims.flatMap((claim) => deviceNames(claim)), ...nodeResourcesText(planned)].join(", ") || "-",
 ];
+
+/** Returns what the devices of the claims add to the requests of the pod. */
+function nodeResourcesText({ claimResources }: PlannedPod): string[] {
+  const amounts = Object.entries(claimResources).map(([name, amount]) => `${name} ${amount}`);
+  return amounts.length === 0 ? [] : [`and of the node ${amounts.join(", ")}`];
+}
 
 /**
  * Returns the first pods of each workload with the same result, then the number of the others; in the order

@@ -1,4 +1,7 @@
-import { hasClaims } from "@dray/api/pod";
+import type { Features } from "@dray/api";
+import type { Node } from "@dray/api/core/v1";
+import { hasClaims, podRequests } from "@dray/api/pod";
+import { extendedResourcesOf, isExtendedResource } from "@dray/scheduler";
 import type { MissingRight } from "../manifests/live.ts";
 import type { World } from "../manifests/world.ts";
 import { podsOf } from "./workloads.ts";
@@ -27,8 +30,12 @@ const mayBeGiven = ["Node", "ResourceSlice", "DeviceClass"] as const;
  * Throws an Error with the missing permissions that a correct plan needs; returns the effects of missing
  * optional ones.
  */
-export function checkRights(cluster: string, missing: readonly MissingRight[], world: World): string[] {
-  const needed = missing.filter(({ kind }) => isNeeded(kind, world));
+export function checkRights(
+  { name: cluster, missing }: { readonly name: string; readonly missing: readonly MissingRight[] },
+  world: World,
+  features: Features,
+): string[] {
+  const needed = missing.filter(({ kind }) => isNeeded(kind, world, features));
   if (needed.length > 0) {
     const resources = missing.map(({ resource }) => resource).join(",");
     throw new Error(
@@ -57,16 +64,36 @@ function rightText({ verb, resource, only }: MissingRight): string {
   return `${verb} ${resource}${only === undefined ? "" : ` in all namespaces (only in ${only})`}`;
 }
 
-function isNeeded(kind: string, world: World): boolean {
+function isNeeded(kind: string, world: World, features: Features): boolean {
   if (kind in without) return false;
   const given = mayBeGiven.find((each) => each === kind);
   if (given !== undefined && world.all(given).length > 0) return false;
-  return !ofDevices.has(kind) || usesDevices(world);
+  return !ofDevices.has(kind) || usesDevices(world, features);
 }
 
-/** A waiting or missing pod has claims. */
-function usesDevices(world: World): boolean {
+/** A waiting or missing pod has claims, or extended resources that devices may serve (KEP-5004). */
+function usesDevices(world: World, features: Features): boolean {
   if (!world.isReadable("Pod")) return true;
   const nodes = world.all("Node").map(({ object }) => object);
-  return podsOf(world, nodes).some(({ object: pod }) => (pod.spec.nodeName ?? "") === "" && hasClaims(pod));
+  const mayBeServed = features.enabled("DRAExtendedResource") ? extendedResources(world, nodes) : () => false;
+  return podsOf(world, nodes).some(
+    ({ object: pod }) =>
+      (pod.spec.nodeName ?? "") === "" &&
+      (hasClaims(pod) ||
+        podRequests(pod)
+          .keys()
+          .some((resource) => mayBeServed(resource))),
+  );
+}
+
+/**
+ * Returns whether devices may serve a resource. Without known classes any resource may have one, unless a
+ * device plugin offers it.
+ */
+function extendedResources(world: World, nodes: readonly Node[]): (resource: string) => boolean {
+  const classes = world.all("DeviceClass").map(({ object }) => object);
+  const offered = new Set(nodes.flatMap(({ status }) => Object.keys(status?.allocatable ?? {})));
+  if (world.isReadable("DeviceClass"))
+    return (resource) => classes.some((deviceClass) => extendedResourcesOf(deviceClass).includes(resource));
+  return (resource) => isExtendedResource(resource) && !offered.has(resource);
 }

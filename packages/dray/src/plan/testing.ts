@@ -107,7 +107,8 @@ export interface PlanData {
     readonly name: string;
     readonly status: string;
     readonly node: string | null;
-    readonly claims: readonly { name: string; podClaim: string; allocation: unknown }[];
+    readonly claims: readonly { name: string; podClaim: string | null; allocation: unknown }[];
+    readonly claimResources: Readonly<Record<string, string>>;
     readonly reason: string | null;
     readonly hints: readonly string[];
     readonly explanation: unknown;

@@ -108,6 +108,8 @@ export function createOfflineScheduler(options: OfflineOptions): OfflineSchedule
       return decision.type === "placed" ? { type: "placed", node: decision.node.name } : decision;
     },
     claim: (namespace, name) => claims.get(namespace, name),
+    extendedClaim: (pod) => claims.extended(pod),
+    podOn: (node, { metadata }) => cache.node(node)?.pods.get(metadata.uid),
     explain: (pod, node) => explainClaims(objects, features, pod, node),
     shortages(pod, node) {
       const info = cache.node(node);

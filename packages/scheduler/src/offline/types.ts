@@ -89,6 +89,13 @@ export interface OfflineScheduler {
   preview(pod: Pod): Promise<Placement>;
   /** The newest state of a claim. */
   claim(namespace: string, name: string): ResourceClaim | undefined;
+  /** Returns the claim that was created with the decision about the pod, for its extended resources (KEP-5004). */
+  extendedClaim(pod: Pod): ResourceClaim | undefined;
+  /**
+   * Returns the pod as it counts on its node: its status has what the devices of its claims take of the node
+   * (KEP-5517). Undefined if it is not there.
+   */
+  podOn(node: string, pod: Pod): Pod | undefined;
   /**
    * Returns why the node can or cannot serve the claims of the pod that have no devices yet; undefined: it
    * has none such.

@@ -75,7 +75,10 @@ async function planWith(flags: PlanFlags, progress: Progress): Promise<void> {
   );
   const { problems, leftOut } = reading;
   const { world, notes: rollouts } = withoutReplacedPods(reading.world, cluster?.live.objects ?? []);
-  const lacking = cluster === undefined ? [] : checkRights(cluster.name, cluster.live.missing, world);
+  const lacking =
+    cluster === undefined
+      ? []
+      : checkRights({ name: cluster.name, missing: cluster.live.missing }, world, features);
   const scheduling = await chooseSchedulerConfig(flags, cluster, features);
   const notes = [...(cluster?.notes ?? []), ...scheduling.notes, ...reading.notes, ...rollouts];
   progress.update("Preparing the plan");
@@ -128,7 +131,7 @@ function remarks(what: "note" | "warning", texts: readonly string[]): void {
   remark(`${what}: and ${counted(rest, `more ${what}`)}${all}\n`);
 }
 
-function podData({ pod, status, node, claims, reason, hints, explanation }: PlannedPod): object {
+function podData({ pod, status, node, claims, claimResources, ...why }: PlannedPod): object {
   const { namespace, name } = pod.metadata;
   return {
     namespace,
@@ -136,9 +139,10 @@ function podData({ pod, status, node, claims, reason, hints, explanation }: Plan
     status,
     node,
     claims: claims.map(({ name, podClaim, allocation }) => ({ name, podClaim, allocation })),
-    reason,
-    hints,
-    explanation,
+    claimResources,
+    reason: why.reason,
+    hints: why.hints,
+    explanation: why.explanation,
   };
 }
 

@@ -35,7 +35,7 @@ export function preferredClass(classes: readonly DeviceClass[]): DeviceClass | u
 }
 
 /** Reports whether devices may serve the resource: neither cpu nor memory nor another of Kubernetes' own. */
-function isExtended(resource: string): boolean {
+export function isExtended(resource: string): boolean {
   return resource.startsWith(implicit) || isExtendedResourceName(resource);
 }
 

@@ -1,4 +1,5 @@
 import type { Allocator } from "@dray/allocator";
+import { generatedName } from "@dray/api";
 import type { ContainerExtendedResourceRequest, Pod } from "@dray/api/core/v1";
 import type { ResourceClaim } from "@dray/api/resource/v1";
 import { type ClaimReservation, type ClaimStore, isStored, withReservation } from "./claim-store.ts";
@@ -47,7 +48,10 @@ export class MemoryClaims implements ClaimStore {
   }
 
   async create(claim: ResourceClaim): Promise<ResourceClaim> {
-    const name = `${claim.metadata.generateName}${claim.metadata.uid}`;
+    // Equal questions get equal results: the uid, not chance, is the suffix.
+    const { generateName = "", uid = "" } = claim.metadata;
+    let name = generatedName(generateName, uid.slice(0, 5));
+    if (this.get(claim.metadata.namespace ?? "", name) !== undefined) name = `${generateName}${uid}`;
     const created = { ...claim, metadata: { ...claim.metadata, name, resourceVersion: "1" } };
     this.set(created);
     return created;
