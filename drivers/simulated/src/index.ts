@@ -20,6 +20,7 @@ export {
   healthRecordName,
   readHealthConfigMap,
 } from "./simulation/health.ts";
+export { type FleetObjects, fleetObjects } from "./simulation/objects.ts";
 export { runSimulation, type SimulatedNode, type SimulationOptions } from "./simulation/run.ts";
 export { type FleetSource, fleetVersion } from "./source/documents.ts";
 export { FleetError, type FleetProblem } from "./source/value.ts";

@@ -27,7 +27,7 @@ export type { ClaimOperation, MetricsOptions } from "./plugin/metrics.ts";
 export type { NodeAPI } from "./plugin/plugin.ts";
 export { type RunOptions, runDriver } from "./run.ts";
 export type { SliceStatistics } from "./slices/publisher.ts";
-export type { SliceOwner } from "./slices/slices.ts";
+export { poolSlices, type SliceOwner } from "./slices/slices.ts";
 export {
   type AllocatedClaim,
   type AllocatedDevice,

@@ -144,7 +144,10 @@ export async function* publishedPools(
 }
 
 /** The pool as its slices have it: devices that are unhealthy have a taint more (KEP-5055). */
-export function publishedPool(pool: FleetPool, healths: DeviceHealths): Pool {
+export function publishedPool(
+  pool: FleetPool,
+  healths: Pick<DeviceHealths, "of">,
+): Pool & { readonly name: string } {
   const { name, sharedCounters, devices, partitionTypeAttribute, skipNodeOperations, reach } = pool;
   return {
     name,

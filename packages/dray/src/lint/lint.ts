@@ -2,9 +2,10 @@ import type { Features } from "@dray/api";
 import type { SchedulerConfiguration } from "@dray/scheduler";
 import { checkDeviceExpression } from "../cel/check-device-expression.ts";
 import { expressionsOf } from "../cel/expressions.ts";
-import type { DecodeOptions } from "../manifests/decode.ts";
+import { type DecodeOptions, groupOf } from "../manifests/decode.ts";
 import { type Draft, readAllDrafts } from "../manifests/documents.ts";
 import type { Sources } from "../manifests/files.ts";
+import { fleetGroup } from "../manifests/fleet-group.ts";
 import { jsonText } from "../manifests/json-text.ts";
 import { positionOf, positionText } from "../manifests/place.ts";
 import { type Existing, inOrder } from "../manifests/read.ts";
@@ -48,7 +49,9 @@ export async function lint(input: LintInput): Promise<LintResult> {
   const { sources, cluster, served, options, server, now, onProgress = () => {} } = input;
   const { features } = options;
   const read = readAllDrafts(sources.sources, options.progress);
-  const drafts = read.flatMap(({ drafts }) => drafts);
+  const drafts = read.flatMap(({ drafts }) =>
+    drafts.filter(({ apiVersion }) => groupOf(apiVersion) !== fleetGroup),
+  );
   const { subjects, repeated } = distinct(
     drafts.map((draft, i) => {
       onProgress(`Reading the objects: ${i} of ${drafts.length}`);

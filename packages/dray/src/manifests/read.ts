@@ -11,6 +11,7 @@ import {
 } from "./decode.ts";
 import { type Draft, readAllDrafts } from "./documents.ts";
 import type { Sources } from "./files.ts";
+import { fleetGroup } from "./fleet-group.ts";
 import { jsonText } from "./json-text.ts";
 import { type Located, labelOfObject, type Place, type Position, placeText, positionOf } from "./place.ts";
 import { InputError, type Problem } from "./problem.ts";
@@ -209,7 +210,10 @@ function unknownKind(draft: Draft): Problem | undefined {
 function leftAside(drafts: readonly Draft[], further: ReadonlySet<string> | undefined): string[] {
   const counts = new Map<string, { count: number; place: Place }>();
   const others = drafts.filter(
-    (each) => worldKind(each, further) === undefined && unknownKind(each) === undefined,
+    (each) =>
+      worldKind(each, further) === undefined &&
+      unknownKind(each) === undefined &&
+      groupOf(each.apiVersion) !== fleetGroup,
   );
   for (const draft of others) {
     const key = `${draft.kind} (${draft.apiVersion})`;

@@ -94,7 +94,7 @@ function wideRows(planned: PlannedPod): string[][] {
     });
     return requests.length > 0 ? requests : [[claim.name, "-", "-", "-"]];
   });
-  if (taken.length > 0) rows.push(["-", "-", "-", ...taken]);
+  for (const text of taken) rows.push(["-", "-", "-", text]);
   if (rows.length === 0) rows.push(["-", "-", "-", "-"]);
   return rows.map((row, i) => [...(i === 0 ? first : first.map(() => "")), ...row]);
 }

@@ -192,6 +192,19 @@ export function planPool(input: PlanInput): PoolPlan {
   return { deletes: existing.filter((slice) => !matched.includes(slice)), updates, creates };
 }
 
+/**
+ * Returns the slices of a pool that nobody has published yet, as a driver publishes them. Throws a PoolError
+ * for a pool that no server would accept.
+ */
+export function poolSlices(
+  driver: string,
+  pool: Pool & { readonly name: string },
+  scope: SliceScope,
+): PoolPlan["creates"] {
+  const wanted = divide(pool, scope);
+  return planPool({ driver, scope, pool: pool.name, existing: [], wanted, same: () => false }).creates;
+}
+
 function countOf(slice: ResourceSlice): number {
   return Number(slice.spec.pool.resourceSliceCount);
 }

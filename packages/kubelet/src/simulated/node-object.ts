@@ -25,8 +25,13 @@ export interface NodeSurroundings {
   readonly port: number | undefined;
 }
 
-/** Roughly a server with eight GPUs. */
-const defaultCapacity = { cpu: "64", memory: "512Gi", "ephemeral-storage": "1Ti", pods: "110" } as const;
+/** Capacity of a node that does not say its own: roughly a server with eight GPUs. */
+export const defaultCapacity = {
+  cpu: "64",
+  memory: "512Gi",
+  "ephemeral-storage": "1Ti",
+  pods: "110",
+} as const;
 
 const conditions = [
   ["MemoryPressure", "False", "KubeletHasSufficientMemory", "the node is simulated"],

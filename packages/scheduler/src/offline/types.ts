@@ -89,7 +89,10 @@ export interface OfflineScheduler {
   preview(pod: Pod): Promise<Placement>;
   /** The newest state of a claim. */
   claim(namespace: string, name: string): ResourceClaim | undefined;
-  /** Returns the claim that was created with the decision about the pod, for its extended resources (KEP-5004). */
+  /**
+   * Returns the claim that was created with the decision about the pod, for its extended resources
+   * (KEP-5004).
+   */
   extendedClaim(pod: Pod): ResourceClaim | undefined;
   /**
    * Returns the pod as it counts on its node: its status has what the devices of its claims take of the node

@@ -3,6 +3,7 @@ import { costOf } from "../../cost/cost.ts";
 import { costText } from "../../cost/print.ts";
 import type { DecodeOptions } from "../../manifests/decode.ts";
 import { readSources } from "../../manifests/files.ts";
+import { withFleets } from "../../manifests/fleet-documents.ts";
 import { problemTexts } from "../../manifests/problem.ts";
 import { readObjects } from "../../manifests/read.ts";
 import { Selectors } from "../../manifests/selectors.ts";
@@ -46,7 +47,7 @@ async function costWith(flags: CostFlags, progress: Progress): Promise<void> {
     progress,
   };
   const existing = await existingObjects(flags, options, live?.live);
-  const own = readObjects(sources, options);
+  const own = readObjects(await withFleets(sources, features, existing?.objects), options);
   const cluster = new World(existing?.objects ?? [], existing?.unreadable).overlaid(own.world.objects);
   const data = costOf({ manifests: own.world, cluster, features });
   progress.stop();

@@ -6,6 +6,7 @@ import { type RuleId, ruleIds } from "../../lint/rules.ts";
 import { servedBy } from "../../lint/served.ts";
 import type { DecodeOptions } from "../../manifests/decode.ts";
 import { readSources } from "../../manifests/files.ts";
+import { withFleets } from "../../manifests/fleet-documents.ts";
 import { Selectors } from "../../manifests/selectors.ts";
 import { type ReadCluster, readCluster } from "../../observe/cluster.ts";
 import { existingObjects } from "../../observe/cluster-files.ts";
@@ -56,7 +57,7 @@ async function lintWith(files: readonly string[], flags: LintFlags, progress: Pr
   const filenames = [...files, ...flags.filename];
   if (filenames.length === 0)
     throw new UsageError("name the manifests: files, directories, - for standard input");
-  const sources = await readSources(filenames, flags.recursive);
+  const given = await readSources(filenames, flags.recursive);
   let cluster: ReadCluster | undefined;
   try {
     const isLive = namesCluster(flags);
@@ -85,6 +86,7 @@ async function lintWith(files: readonly string[], flags: LintFlags, progress: Pr
     }),
   ];
   const existing = await existingObjects(flags, options, cluster?.live);
+  const sources = await withFleets(given, features, existing?.objects);
   const server = await TrialServer.start({
     kubernetesVersion: features.version,
     featureGates: new Map(features.states),

@@ -1,5 +1,6 @@
 import { systemClock, timeText } from "@dray/client";
 import { readSources } from "../../manifests/files.ts";
+import { withFleets } from "../../manifests/fleet-documents.ts";
 import { placeText } from "../../manifests/place.ts";
 import { checkPools } from "../../manifests/pools.ts";
 import { problemTexts } from "../../manifests/problem.ts";
@@ -57,10 +58,11 @@ async function planWith(flags: PlanFlags, progress: Progress): Promise<void> {
   const isLive = namesCluster(flags);
   if (!isLive && flags.filename.length === 0)
     throw new UsageError("name manifests with -f, or a cluster with --live, --kubeconfig or --context");
-  const sources = await readSources(flags.filename, flags.recursive);
+  const given = await readSources(flags.filename, flags.recursive);
   if (isLive) progress.update("Reading the cluster");
   const cluster = isLive ? await readCluster(flags) : undefined;
   const features = cluster?.features ?? featuresOption(flags);
+  const sources = await withFleets(given, features, cluster?.live.objects);
   const selectors = new Selectors(features);
   const reading = readObjects(
     sources,
