@@ -3,10 +3,12 @@ import { podSpecsOf } from "@dray/api/pod";
 import { checkSelector } from "../cel/check-device-expression.ts";
 import { expressionsOf } from "../cel/expressions.ts";
 import { claimNameHints, groupOf, versionOf } from "../manifests/decode.ts";
+import { olderVersionHints } from "../manifests/older-dra.ts";
 import { valueAt } from "../manifests/selectors.ts";
 import type { Answer, TrialServer } from "../trial-server/server.ts";
 import { trialObject } from "../trial-server/trial-object.ts";
 import { writtenPath } from "../trial-server/written-path.ts";
+import { adminAccessLabel } from "./admin-access.ts";
 import { type Finding, finding } from "./finding.ts";
 import type { RuleId } from "./rules.ts";
 import type { LintContext, Subject } from "./subjects.ts";
@@ -19,7 +21,7 @@ const rank = ({ draft }: Subject): number => {
 };
 
 /** Namespaces outside of the manifests may have this label (KEP-5018). */
-const adminLabel = { "resource.kubernetes.io/admin-access": "true" };
+const adminLabel = { [adminAccessLabel]: "true" };
 
 /** Creates every new manifest in the server; `unasked` receives those of kinds that it lacks. */
 export async function checkAcceptance(
@@ -98,7 +100,10 @@ function findingsOf(subject: Subject, { error, warnings }: Answer, context: Lint
 
 function fromWarning(subject: Subject, text: string): Finding {
   if (/ is deprecated in v\d/.test(text))
-    return finding("deprecated-version", subject, "apiVersion", { message: text });
+    return finding("deprecated-version", subject, "apiVersion", {
+      message: text,
+      hints: olderVersionHints(subject.draft),
+    });
   const path = /^([a-z][\w.[\]/-]*): /.exec(text)?.[1] ?? "";
   return finding("server-warning", subject, path, { message: text });
 }

@@ -13,6 +13,8 @@ import { updateProblems } from "../manifests/update.ts";
 import { World, worldKind } from "../manifests/world.ts";
 import type { TrialServer } from "../trial-server/server.ts";
 import { checkAcceptance } from "./acceptance.ts";
+import { checkAdminAccess } from "./admin-access.ts";
+import { checkConfigurations } from "./configurations.ts";
 import { checkDevices } from "./devices.ts";
 import { type Finding, finding, fromProblem } from "./finding.ts";
 import { checkPods } from "./pods.ts";
@@ -25,6 +27,8 @@ export interface LintInput {
   readonly sources: Sources;
   /** Objects of the cluster; undefined without one. */
   readonly cluster: Existing | undefined;
+  /** The cluster runs: its lists are complete, but for kinds that are unreadable. */
+  readonly isLive?: boolean;
   readonly served: Served;
   readonly options: DecodeOptions;
   /** The profiles of the scheduler; the default one if absent. */
@@ -70,7 +74,7 @@ export async function lint(input: LintInput): Promise<LintResult> {
     subjects,
     world: worldOf(subjects, clusterWorld),
     cluster: clusterWorld,
-    hasCluster: cluster !== undefined,
+    isLive: input.isLive ?? false,
     configuration: input.configuration,
     now,
   };
@@ -96,13 +100,15 @@ export async function lint(input: LintInput): Promise<LintResult> {
       ({ rule, object }) => rule !== "deprecated-version" || !reported.has(object),
     ),
     ...checkReferences(context),
+    ...checkAdminAccess(context),
+    ...checkConfigurations(context),
     ...devices,
     ...(await checkPods(context, blamed, onProgress)),
     ...checkSlices(context),
   ];
   const files = sources.sources.map(({ file }) => file);
   return {
-    findings: inOrder(withoutRepetitions(findings), files),
+    findings: inOrder(withoutFollowUps(withoutRepetitions(findings)), files),
     objects: subjects.length,
     unchecked: unasked.filter(({ label }) => !reported.has(label)),
   };
@@ -157,6 +163,30 @@ function changes(
 ): Finding[] {
   if (decoded === undefined || stored || worldKind(draft) === undefined) return [];
   return updateProblems(decoded, cluster, options).map(fromProblem);
+}
+
+/** Words of the server about a field that is missing. */
+const isMissing = /Required value|must specify (?:exactly )?one of|is required/;
+
+/** A field that stands in the wrong place is missing in the right one: that it is there is one mistake. */
+function withoutFollowUps(findings: readonly Finding[]): Finding[] {
+  const misplaced = findings.flatMap(({ rule, object, path = "", hints }) => {
+    const [target] = hints.flatMap((hint) =>
+      / has this field, /.test(hint) ? path : (/ belongs? (?:at|in) ([^\s]+)/.exec(hint)?.[1] ?? []),
+    );
+    const parent = path.slice(0, Math.max(0, path.lastIndexOf(".")));
+    return rule === "unknown-field" && target !== undefined ? [{ object, parent, target }] : [];
+  });
+  const isFollowUp = ({ rule, object, path = "", message }: Finding): boolean =>
+    rule === "invalid" &&
+    isMissing.test(message) &&
+    misplaced.some(
+      (each) =>
+        each.object === object &&
+        (path === each.parent ||
+          (path.startsWith(`${each.parent}.`) && `${each.target}.`.startsWith(`${path}.`))),
+    );
+  return findings.filter((each) => !isFollowUp(each));
 }
 
 /** Reading and the server may report the same problem. */

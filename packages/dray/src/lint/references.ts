@@ -1,12 +1,12 @@
 import type { PodResourceClaim, PodSpec, ServiceAccount } from "@dray/api/core/v1";
 import { type PlacedPodSpec, podSpecsOf } from "@dray/api/pod";
 import { systemPriorityClasses } from "@dray/apiserver/objects";
-import { missingText } from "../manifests/missing.ts";
+import { missingText, similarText } from "../manifests/missing.ts";
 import { didYouMean } from "../text/similar.ts";
 import { names } from "../text/words.ts";
 import { type Finding, finding } from "./finding.ts";
 import { claimSpecOf, requestsOf } from "./requests.ts";
-import { type LintContext, objectOf, type Subject } from "./subjects.ts";
+import { isComplete, isGiven, type LintContext, objectOf, type Subject } from "./subjects.ts";
 
 /**
  * Checks references of objects: claims, templates, classes, requests, namespaces, priority classes, accounts.
@@ -51,8 +51,14 @@ function checkNamespace({ cluster, world, subjects }: LintContext, subject: Subj
   ];
 }
 
-/** Without known classes the cluster may have all of them: reported once for each class. */
-function checkClasses({ world, hasCluster, subjects }: LintContext): Finding[] {
+/** Kinds of classes, in all versions. */
+const classKinds = ["DeviceClass", "ResourceClass"];
+/** Hint where a cluster may have the missing object. */
+const elsewhere = ["a cluster may have it: --live or --cluster FILE looks there"];
+
+/** Unless all classes are known, the cluster may have them: reported once for each class. */
+function checkClasses(context: LintContext): Finding[] {
+  const { world, subjects } = context;
   if (!world.isReadable("DeviceClass")) return [];
   const missing = subjects.flatMap((subject) => {
     const object = objectOf(subject);
@@ -60,48 +66,73 @@ function checkClasses({ world, hasCluster, subjects }: LintContext): Finding[] {
     return placed === undefined
       ? []
       : requestsOf(placed.spec, placed.path).flatMap(({ body: { deviceClassName: name }, path }) =>
-          !name || world.find("DeviceClass", name) !== undefined
+          !name ||
+          world.find("DeviceClass", name) !== undefined ||
+          isGiven(context, classKinds, undefined, name)
             ? []
             : [{ subject, name, path: `${path}.deviceClassName` }],
         );
   });
   const text = (name: string): string => missingText(world, "DeviceClass", undefined, name);
-  if (hasCluster || world.all("DeviceClass").length > 0)
+  if (isComplete(context, "DeviceClass"))
     return missing.map(({ subject, name, path }) =>
       finding("missing-class", subject, path, { message: text(name) }),
     );
-  const hints = ["a cluster may have it: --live or --cluster FILE looks there"];
   return [...Map.groupBy(missing, ({ name }) => name)].map(([name, all]) => {
     const { subject, path } = all[0]!;
     const details = all.length > 1 ? [`${all.length} requests name it`] : [];
-    const found = finding("missing-class", subject, path, { message: text(name), details, hints });
+    const found = finding("missing-class", subject, path, { message: text(name), details, hints: elsewhere });
     return { ...found, severity: "warning" };
   });
 }
 
-function checkClaims({ world }: LintContext, subject: Subject, { spec, path }: PlacedPodSpec): Finding[] {
+/** A reference of a pod to a claim or template that is missing. */
+interface MissingReference {
+  readonly kind: "ResourceClaim" | "ResourceClaimTemplate";
+  readonly namespace: string;
+  readonly name: string;
+  readonly path: string;
+}
+
+/** Returns the finding about a missing claim or template; none if the manifests have it with mistakes. */
+function missingReference(
+  context: LintContext,
+  subject: Subject,
+  { kind, namespace, name, path }: MissingReference,
+): Finding[] {
+  const { world } = context;
+  if (!world.isReadable(kind) || isGiven(context, [kind], namespace, name)) return [];
+  const isClaim = kind === "ResourceClaim";
+  const other = isClaim ? "ResourceClaimTemplate" : "ResourceClaim";
+  const field = isClaim ? "resourceClaimTemplateName" : "resourceClaimName";
+  const isOther =
+    world.find(other, `${namespace}/${name}`) !== undefined || isGiven(context, [other], namespace, name);
+  const isMistake = isOther || similarText(world, kind, namespace, name) !== undefined;
+  const hints = isOther ? [`"${name}" is a ${other}: write ${field}: ${name}`] : [];
+  const message = missingText(world, kind, namespace, name);
+  const rule = isClaim ? "missing-claim" : "missing-template";
+  // The cluster may have it, unless the name is probably a mistake.
+  if (isMistake || isComplete(context, kind)) return [finding(rule, subject, path, { message, hints })];
+  return [{ ...finding(rule, subject, path, { message, hints: elsewhere }), severity: "warning" }];
+}
+
+function checkClaims(context: LintContext, subject: Subject, { spec, path }: PlacedPodSpec): Finding[] {
+  const { world } = context;
   const namespace = subject.namespace ?? "default";
   const found: Finding[] = [];
   (spec.resourceClaims ?? []).forEach((entry, i) => {
     const at = `${path}.resourceClaims[${i}]`;
     const { resourceClaimName: claim, resourceClaimTemplateName: template } = entry;
-    if (claim !== undefined && world.find("ResourceClaim", `${namespace}/${claim}`) === undefined) {
-      if (!world.isReadable("ResourceClaim")) return;
-      const other = world.find("ResourceClaimTemplate", `${namespace}/${claim}`) !== undefined;
-      const hints = other
-        ? [`"${claim}" is a ResourceClaimTemplate: write resourceClaimTemplateName: ${claim}`]
-        : [];
-      const message = missingText(world, "ResourceClaim", namespace, claim);
-      found.push(finding("missing-claim", subject, `${at}.resourceClaimName`, { message, hints }));
-    }
+    const report = (kind: MissingReference["kind"], name: string, field: string): void => {
+      const reference = { kind, namespace, name, path: `${at}.${field}` };
+      for (const each of missingReference(context, subject, reference)) found.push(each);
+    };
+    if (claim !== undefined && world.find("ResourceClaim", `${namespace}/${claim}`) === undefined)
+      report("ResourceClaim", claim, "resourceClaimName");
     // The claim of a stored pod exists already.
     if (template === undefined || hasStatus(subject, entry)) return;
-    if (world.find("ResourceClaimTemplate", `${namespace}/${template}`) !== undefined) return;
-    if (!world.isReadable("ResourceClaimTemplate")) return;
-    const other = world.find("ResourceClaim", `${namespace}/${template}`) !== undefined;
-    const hints = other ? [`"${template}" is a ResourceClaim: write resourceClaimName: ${template}`] : [];
-    const message = missingText(world, "ResourceClaimTemplate", namespace, template);
-    found.push(finding("missing-template", subject, `${at}.resourceClaimTemplateName`, { message, hints }));
+    if (world.find("ResourceClaimTemplate", `${namespace}/${template}`) === undefined)
+      report("ResourceClaimTemplate", template, "resourceClaimTemplateName");
   });
   return [...found, ...checkBinding({ world }, subject, { spec, path })];
 }
@@ -130,7 +161,7 @@ function checkBinding(
 }
 
 /** Checks containers and the requests of their claims: a missing name gives no device, without an error. */
-function checkContainers({ world }: LintContext, subject: Subject, { spec, path }: PlacedPodSpec): Finding[] {
+function checkContainers(context: LintContext, subject: Subject, { spec, path }: PlacedPodSpec): Finding[] {
   const namespace = subject.namespace ?? "default";
   const entries = spec.resourceClaims ?? [];
   const found: Finding[] = [];
@@ -141,7 +172,7 @@ function checkContainers({ world }: LintContext, subject: Subject, { spec, path 
         used.add(name);
         const entry = entries.find((each) => each.name === name);
         if (request === undefined || entry === undefined) return;
-        const requests = requestNames(world, namespace, entry);
+        const requests = requestNames(context, namespace, entry);
         if (requests === undefined || requests.includes(request)) return;
         const at = `${path}.${list}[${i}].resources.claims[${j}].request`;
         const message = `claim "${name}" has no request "${request}": container ${container} gets no device`;
@@ -152,21 +183,27 @@ function checkContainers({ world }: LintContext, subject: Subject, { spec, path 
   }
   entries.forEach(({ name }, i) => {
     if (used.has(name)) return;
-    const message = `no container names claim "${name}", so none gets its devices`;
+    const message = `no container names claim "${name}": its devices are prepared for the pod, and no container gets them, which only suits drivers that act on the pod, such as those of networks`;
     found.push(finding("unused-claim", subject, `${path}.resourceClaims[${i}]`, { message }));
   });
   return found;
 }
 
+/**
+ * Returns the names of the requests; undefined if the claim is missing, or has mistakes that may hide some.
+ */
 function requestNames(
-  world: LintContext["world"],
+  { world, subjects }: LintContext,
   namespace: string,
   { resourceClaimName: claim, resourceClaimTemplateName: template }: PodResourceClaim,
 ): string[] | undefined {
-  const spec =
+  const found =
     claim !== undefined
-      ? world.find("ResourceClaim", `${namespace}/${claim}`)?.spec
-      : world.find("ResourceClaimTemplate", `${namespace}/${template}`)?.spec.spec;
+      ? world.find("ResourceClaim", `${namespace}/${claim}`)
+      : world.find("ResourceClaimTemplate", `${namespace}/${template}`);
+  const own = subjects.find(({ decoded }) => decoded !== undefined && decoded.object === found);
+  if (found === undefined || (own?.problems.length ?? 0) > 0) return undefined;
+  const spec = claimSpecOf(found)?.spec;
   return spec && (spec.devices?.requests ?? []).map(({ name }) => name);
 }
 
@@ -183,18 +220,20 @@ function accountsOf(subjects: readonly Subject[]): ReadonlyMap<string, readonly 
 }
 
 function checkNames(
-  { world }: LintContext,
+  context: LintContext,
   subject: Subject,
   { spec, path }: { readonly spec: PodSpec; readonly path: string },
   accounts: ReadonlyMap<string, readonly string[]>,
 ): Finding[] {
+  const { world } = context;
   const found: Finding[] = [];
   const { priorityClassName: priority, serviceAccountName: account } = spec;
   const classes = [
     ...systemPriorityClasses.map(({ name }) => name),
     ...world.all("PriorityClass").map(({ object }) => object.metadata.name),
   ];
-  if (priority && world.isReadable("PriorityClass") && !classes.includes(priority)) {
+  const isUnknown = !classes.includes(priority ?? "") && world.isReadable("PriorityClass");
+  if (priority && isUnknown && !isGiven(context, ["PriorityClass"], undefined, priority)) {
     const message = `there is no PriorityClass "${priority}": its pods would be refused`;
     const hint = didYouMean(priority, classes) ?? `known: ${names(classes)}`;
     found.push(

@@ -9,6 +9,8 @@ export interface Rule {
   readonly about: string;
 }
 
+const unknownInCluster = "A warning unless the input is a whole cluster, or has a similar name.";
+
 /** All rules by their id, in the order of docs/lint.md. */
 export const rules = {
   unreadable: { severity: "error", about: "A file or directory is missing or cannot be read." },
@@ -36,15 +38,18 @@ export const rules = {
   },
   "server-warning": { severity: "warning", about: "The API server accepts the object with a warning." },
   "duplicate-object": { severity: "error", about: "Two manifests describe one object, and differ." },
-  "missing-claim": { severity: "error", about: "A pod names a ResourceClaim that does not exist: it waits." },
+  "missing-claim": {
+    severity: "error",
+    about: `A pod names a ResourceClaim that does not exist: it waits. ${unknownInCluster}`,
+  },
   "missing-template": {
     severity: "error",
-    about: "A pod names a ResourceClaimTemplate that does not exist: it waits.",
+    about: `A pod names a ResourceClaimTemplate that does not exist: it waits. ${unknownInCluster}`,
   },
   "missing-class": {
     severity: "error",
     about:
-      "A request names a DeviceClass that does not exist: its pods wait. A warning where neither a class nor a cluster is known.",
+      "A request names a DeviceClass that does not exist: its pods wait. A warning unless the input is a whole cluster.",
   },
   "undeclared-claim": {
     severity: "error",
@@ -54,7 +59,11 @@ export const rules = {
     severity: "error",
     about: "A container names a request that the claim does not have: it gets no device.",
   },
-  "unused-claim": { severity: "warning", about: "A pod declares a claim that no container names." },
+  "unused-claim": {
+    severity: "warning",
+    about:
+      "A pod declares a claim that no container names. Right for drivers that act on the pod, such as those of networks.",
+  },
   "bypasses-scheduler": {
     severity: "error",
     about: "A pod sets `nodeName` and uses a claim: the claim is not allocated, and the pod waits.",
@@ -92,6 +101,16 @@ export const rules = {
   "pod-never-fits": {
     severity: "error",
     about: "No node takes the pod, even an empty one: resources, node selector, affinity, taints, devices.",
+  },
+  "admin-access": {
+    severity: "warning",
+    about:
+      "A request has `adminAccess`, which its namespace must allow by a label, and the namespace is not among the objects.",
+  },
+  "config-without-driver": {
+    severity: "warning",
+    about:
+      "Opaque configuration is for a driver that has no devices of the classes that it is for: it has no effect.",
   },
   "pool-incomplete": {
     severity: "warning",

@@ -2,6 +2,7 @@ import { apiVersionOf, type Features, isInRelease } from "@dray/api";
 import { kindRows } from "@dray/api/schema";
 import { servedResources } from "@dray/apiserver/objects";
 import { groupOf, versionOf } from "../manifests/decode.ts";
+import { isClassicVersion, olderVersionHints } from "../manifests/older-dra.ts";
 import { didYouMean } from "../text/similar.ts";
 import { type Finding, finding } from "./finding.ts";
 import type { Subject } from "./subjects.ts";
@@ -91,6 +92,9 @@ function hintsFor({ draft }: Subject, served: Served, defined: readonly ServedKi
   const group = groupOf(apiVersion);
   const { version: release } = served.features;
   const has = [...served.kinds, ...defined];
+  const older = olderVersionHints(draft);
+  // Only the command makes one of the other.
+  if (isClassicVersion(apiVersion) && older.length > 0) return older;
   const hints: string[] = [];
   const same = has.filter((other) => other.group === group && other.kind === kind);
   const moved = goneGroups.has(group) ? has.filter((other) => other.kind === kind) : [];
@@ -104,6 +108,7 @@ function hintsFor({ draft }: Subject, served: Served, defined: readonly ServedKi
     hints.push(`Kubernetes ${row.since} and newer have it`);
   if (row?.until !== undefined && !isInRelease(release, { until: row.until }))
     hints.push(`Kubernetes ${row.until} is the last release that has it`);
+  for (const hint of older) hints.push(hint);
   if (hints.length === 0) {
     const kinds = has.flatMap((other) => (apiVersionOf(other) === apiVersion ? [other.kind] : []));
     const meant = didYouMean(kind, kinds);

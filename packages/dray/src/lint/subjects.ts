@@ -56,8 +56,8 @@ export interface LintContext {
   readonly world: World;
   /** Objects of the cluster; empty without one. */
   readonly cluster: World;
-  /** A cluster was read: an object that neither it nor the manifests have is missing. */
-  readonly hasCluster: boolean;
+  /** The cluster runs: what its lists do not have does not exist. */
+  readonly isLive: boolean;
   /** The profiles of the scheduler; undefined: the default one. */
   readonly configuration: SchedulerConfiguration | undefined;
   /** Milliseconds since the epoch. */
@@ -75,3 +75,37 @@ export function worldOf(subjects: readonly Subject[], cluster: World): World {
 
 /** Returns the object of a subject. */
 export const objectOf = ({ decoded }: Subject): KubeObject | undefined => decoded?.object;
+
+/**
+ * Reports whether all objects of a kind are known: of a cluster that runs, or of files with a whole cluster,
+ * which have its nodes and objects of the kind. Otherwise a cluster may have others.
+ */
+export function isComplete(
+  { world, isLive }: LintContext,
+  kind: "DeviceClass" | "ResourceClaim" | "ResourceClaimTemplate",
+): boolean {
+  return isLive || (world.all("Node").length > 0 && world.all(kind).length > 0);
+}
+
+/**
+ * Reports whether the manifests have an object of one of these kinds, in any version and whatever its
+ * mistakes, which are other findings.
+ */
+export function isGiven(
+  { subjects }: LintContext,
+  kinds: readonly string[],
+  namespace: string | undefined,
+  name: string,
+): boolean {
+  return subjects.some(
+    (subject) =>
+      kinds.includes(subject.draft.kind) &&
+      (namespace === undefined || (subject.namespace ?? writtenNamespace(subject)) === namespace) &&
+      (subject.draft.tree["metadata"] as { name?: unknown } | null | undefined)?.name === name,
+  );
+}
+
+const writtenNamespace = ({ draft }: Subject): string => {
+  const { namespace } = (draft.tree["metadata"] ?? {}) as { readonly namespace?: unknown };
+  return typeof namespace === "string" && namespace !== "" ? namespace : "default";
+};

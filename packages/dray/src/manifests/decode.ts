@@ -28,6 +28,7 @@ import { convert, selectOwnPods } from "@dray/apiserver/objects";
 import type { Progress } from "../terminal/progress.ts";
 import { type Draft, duplicateProblem } from "./documents.ts";
 import { fieldHints } from "./field-hints.ts";
+import { olderVersionHints } from "./older-dra.ts";
 import { type Located, labelOfObject, type Place, positionOf } from "./place.ts";
 import type { Problem } from "./problem.ts";
 import type { Selectors } from "./selectors.ts";
@@ -99,7 +100,14 @@ export function decodeObject(draft: Draft, target: KindRow, options: DecodeOptio
   if (row === undefined) {
     const known = kindRows.filter((other) => other.group === group && other.kind === kind).map(apiVersionOf);
     const message = `no matches for kind "${kind}" in version "${apiVersion}": known are ${known.join(", ")}`;
-    return { problems: [{ rule: "unserved-version", ...positionOf(place, "apiVersion"), object, message }] };
+    const hints = olderVersionHints(draft);
+    const problem = {
+      rule: "unserved-version",
+      ...positionOf(place, "apiVersion"),
+      object,
+      message,
+    } as const;
+    return { problems: [{ ...problem, ...(hints.length > 0 && { hints }) }] };
   }
   const typed = { ...tree, apiVersion, kind };
   let decoded: ReturnType<typeof decodeBody>;

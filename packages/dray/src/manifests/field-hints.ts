@@ -1,9 +1,14 @@
-import { kubernetesVersions } from "@dray/api";
-import { decodeBody, type Field, type FieldType, type StructType, structType } from "@dray/api/codec";
-import type { KindRow } from "@dray/api/schema";
+import { apiVersionOf, kubernetesVersions } from "@dray/api";
+import { decodeBody, structType } from "@dray/api/codec";
+import { type KindRow, kindRows } from "@dray/api/schema";
 import { didYouMean } from "../text/similar.ts";
+import { betterPlaces, isNeedlessWrapper, type UnknownField, unknownFieldAt } from "./misplaced.ts";
+import { migrateHint } from "./older-dra.ts";
 
-/** Suggestion for an unknown field: a field of another release, or the correct spelling. */
+/**
+ * Suggestions for an unknown field: a field of another release or version, the place where it belongs, or the
+ * correct spelling.
+ */
 export function fieldHints(
   row: KindRow,
   tree: Readonly<Record<string, unknown>>,
@@ -11,14 +16,21 @@ export function fieldHints(
   version: string,
 ): string[] {
   const unknown = `unknown field ${JSON.stringify(path)}`;
-  const known = kubernetesVersions.filter((release) => !problemsIn(row, tree, release).includes(unknown));
+  const isKnown = (other: KindRow, release: string): boolean =>
+    !problemsIn(other, tree, release).includes(unknown);
+  const known = kubernetesVersions.filter((release) => isKnown(row, release));
   const [first] = known;
   if (first !== undefined) {
     const releases = first > version ? `${first} and newer` : `${known.at(-1)} and older`;
     return [`Kubernetes ${version} does not have this field; ${releases} do`];
   }
-  const meant = meantBy(structType(row.type), path);
-  return meant === undefined ? [] : [meant];
+  const stable = kindRows.find(
+    (other) => other.group === row.group && other.kind === row.kind && other.version === "v1",
+  );
+  if (stable !== undefined && stable !== row && isKnown(stable, version))
+    return [`${apiVersionOf(stable)} has this field, ${apiVersionOf(row)} does not`];
+  const field = unknownFieldAt(structType(row.type), tree, path);
+  return field === undefined ? [] : placeHints(row, field);
 }
 
 function problemsIn(
@@ -26,27 +38,28 @@ function problemsIn(
   tree: Readonly<Record<string, unknown>>,
   release: string,
 ): readonly string[] {
-  return decodeBody({ tree, duplicates: [], typed: false }, row, release).problems;
+  const typed = { ...tree, apiVersion: apiVersionOf(row) };
+  return decodeBody({ tree: typed, duplicates: [], typed: false }, row, release).problems;
 }
 
-/** `did you mean x?`, from the fields of the struct that lacks the last part of the path. */
-function meantBy(type: StructType, path: string): string | undefined {
-  let fields: ReadonlyMap<string, Field> = type.fields;
-  let rest = path;
-  for (;;) {
-    const name = rest.slice(0, rest.search(/[.[]|$/));
-    const field = fields.get(name);
-    if (field === undefined) return rest === name ? didYouMean(name, fields.keys()) : undefined;
-    let { type: inner }: { type: FieldType } = field;
-    rest = rest.slice(name.length);
-    while (inner.form === "list" || inner.form === "map") {
-      const step = inner.form === "list" ? /^\[\d+\]/.exec(rest) : /^\.[^.[]*/.exec(rest);
-      if (step === null) return undefined;
-      rest = rest.slice(step[0].length);
-      inner = inner.form === "list" ? inner.element : inner.value;
-    }
-    if (inner.form !== "struct") return undefined;
-    fields = inner.struct.fields;
-    rest = rest.replace(/^\./, "");
+/** Distance at which a field of the same name is more likely meant than one with a similar name. */
+const near = 2;
+/** Maximum number of places in a hint. */
+const maxPlaces = 3;
+
+function placeHints(row: KindRow, field: UnknownField): string[] {
+  const { name, struct, path } = field;
+  if (isNeedlessWrapper(field)) {
+    const hint = `the fields in it belong in ${path === "" ? "the object" : path} itself`;
+    return name === "source" ? [hint, migrateHint] : [hint];
   }
+  const places = betterPlaces(field);
+  const [nearest] = places;
+  const meant = didYouMean(name, struct.fields.keys());
+  if (nearest === undefined || places.length > maxPlaces || (meant !== undefined && nearest.distance > near))
+    return meant === undefined ? [] : [meant];
+  const hint = `the field belongs at ${places.map((place) => place.path).join(" or ")}`;
+  // The form of requests in v1beta1.
+  const isOlder = row.group === "resource.k8s.io" && nearest.path === `${path}.exactly.${name}`;
+  return isOlder ? [hint, migrateHint] : [hint];
 }

@@ -1,3 +1,4 @@
+import type { ObjectMeta } from "@dray/api/meta/v1";
 import { didYouMean } from "../text/similar.ts";
 import { names } from "../text/words.ts";
 import type { World } from "./world.ts";
@@ -5,26 +6,46 @@ import type { World } from "./world.ts";
 /** Maximum number of names to compare with a missing one. */
 const maxCompared = 1000;
 
+type MissingKind = "ResourceClaim" | "ResourceClaimTemplate" | "DeviceClass" | "PodGroup";
+
+/** Generated claims belong to their pod: other objects cannot use them. */
+const usable = (world: World, kind: MissingKind): readonly ObjectMeta[] =>
+  world
+    .all(kind)
+    .map(({ object }): ObjectMeta => object.metadata)
+    .filter(({ ownerReferences }) => !ownerReferences?.some(({ controller }) => controller === true));
+
+/**
+ * Returns which object was probably meant by the name of a missing one: in another namespace, or a similar
+ * one.
+ */
+export function similarText(
+  world: World,
+  kind: MissingKind,
+  namespace: string | undefined,
+  name: string,
+): string | undefined {
+  const all = usable(world, kind);
+  const elsewhere = all.flatMap((other) => (other.name === name ? [other.namespace] : []));
+  if (elsewhere.length > 0) return `there is one in namespace ${names(elsewhere.map(String))}`;
+  const there = all.flatMap((other) => (other.namespace === namespace ? (other.name ?? []) : []));
+  return didYouMean(name, there.slice(0, maxCompared));
+}
+
 /** Returns a text about a missing object, with similar names. */
 export function missingText(
   world: World,
-  kind: "ResourceClaim" | "ResourceClaimTemplate" | "DeviceClass" | "PodGroup",
+  kind: MissingKind,
   namespace: string | undefined,
   name: string,
 ): string {
   const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
   if (!world.isReadable(kind)) return `${kind} "${name}"${where} may be there: it cannot be read`;
-  // Generated claims belong to their pod: other objects cannot use them.
-  const all = world
-    .all(kind)
-    .map(({ object }) => object.metadata)
-    .filter(({ ownerReferences }) => !ownerReferences?.some(({ controller }) => controller === true));
-  const there = all.flatMap((other) => (other.namespace === namespace ? [other.name] : []));
-  const elsewhere = all.flatMap((other) => (other.name === name ? [other.namespace] : []));
-  const hint =
-    elsewhere.length > 0
-      ? `; there is one in namespace ${names(elsewhere.map(String))}`
-      : (didYouMean(name, there.slice(0, maxCompared))?.replace(/^/, "; ") ?? "");
+  const there = usable(world, kind).flatMap((other) =>
+    other.namespace === namespace ? (other.name ?? []) : [],
+  );
+  const meant = similarText(world, kind, namespace, name);
+  const hint = meant === undefined ? "" : `; ${meant}`;
   const known = there.length === 0 ? "" : ` (known: ${names(there)})`;
   return `there is no ${kind} "${name}"${where}${known}${hint}`;
 }

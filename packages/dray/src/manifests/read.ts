@@ -13,6 +13,7 @@ import { type Draft, readAllDrafts } from "./documents.ts";
 import type { Sources } from "./files.ts";
 import { fleetGroup } from "./fleet-group.ts";
 import { jsonText } from "./json-text.ts";
+import { olderVersionHints } from "./older-dra.ts";
 import { type Located, labelOfObject, type Place, type Position, placeText, positionOf } from "./place.ts";
 import { InputError, type Problem } from "./problem.ts";
 import { changeProblems, isComparable, merged, replacesWhole } from "./update.ts";
@@ -194,16 +195,18 @@ function unknownKind(draft: Draft): Problem | undefined {
   const group = groupOf(apiVersion);
   const ofGroup = kindRows.filter((row) => row.group === group);
   if (ofGroup.length === 0 || ofGroup.some((row) => row.kind === kind)) return undefined;
+  const older = olderVersionHints(draft);
   const meant = didYouMean(
     kind,
     ofGroup.map((row) => row.kind),
   );
+  const hints = older.length > 0 || meant === undefined ? older : [meant];
   return {
     rule: "unserved-version",
     ...positionOf(place, "kind"),
     object: labelOf(draft, undefined),
     message: `no matches for kind "${kind}" in version "${apiVersion}"`,
-    ...(meant !== undefined && { hints: [meant] }),
+    ...(hints.length > 0 && { hints }),
   };
 }
 

@@ -76,7 +76,7 @@ function containerWarnings({ pod, path }: Pick<PlannedPod, "pod" | "path">, clai
   }
   (pod.spec.resourceClaims ?? []).forEach(({ name }, i) => {
     if (used.has(name)) return;
-    const text = `no container names "${name}", so none gets its devices`;
+    const text = `no container names "${name}": its devices are prepared for the pod, and no container gets them`;
     warnings.push({ path: `${path}.resourceClaims[${i}]`, text });
   });
   return warnings;

@@ -96,6 +96,7 @@ async function lintWith(files: readonly string[], flags: LintFlags, progress: Pr
     result = await lintManifests({
       sources,
       cluster: existing,
+      isLive: cluster !== undefined,
       served: servedBy(features, runtimeConfig, cluster?.kinds),
       options,
       configuration,

@@ -12,6 +12,8 @@ import { type ServedKind, servedBy } from "../served.ts";
 export interface LintTextOptions {
   /** Manifests of the cluster. */
   readonly cluster?: string;
+  /** The cluster runs. */
+  readonly isLive?: boolean;
   readonly version?: string;
   readonly gates?: string;
   readonly runtimeConfig?: Readonly<Record<string, boolean>>;
@@ -21,7 +23,7 @@ export interface LintTextOptions {
 /** Returns the findings for a text, whose file name is `in.yaml`. */
 export async function lintText(
   text: string,
-  { cluster, version, gates = "", runtimeConfig = {}, found }: LintTextOptions = {},
+  { cluster, isLive = false, version, gates = "", runtimeConfig = {}, found }: LintTextOptions = {},
 ): Promise<readonly Finding[]> {
   const kubernetesVersion = parseKubernetesVersion(version);
   const featureGates = parseFeatureGates(gates);
@@ -37,6 +39,7 @@ export async function lintText(
     const { findings } = await lint({
       sources: { sources: [sourceOf("in.yaml", text)], problems: [] },
       cluster: cluster === undefined ? undefined : existing(cluster, options),
+      isLive,
       served: servedBy(features, runtimeConfig, found),
       options,
       now: () => Date.UTC(2026, 0, 1),
@@ -49,6 +52,7 @@ export async function lintText(
 }
 
 function existing(text: string, options: DecodeOptions): Existing {
+  if (text === "") return { objects: [], unreadable: new Set() };
   const { world, problems } = readObjects(
     { sources: [sourceOf("cluster.yaml", text)], problems: [] },
     options,

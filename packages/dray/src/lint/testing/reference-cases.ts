@@ -42,6 +42,38 @@ ${template("lage")}`,
       says: /there is no DeviceClass "gpuu" \(known: gpu, nic\); did you mean gpu\?/,
     },
   ],
+  "admin-access": [
+    {
+      text: claim("adminAccess: true").replace("name: c}", "name: c, namespace: monitoring}"),
+      at: [10, "spec.devices.requests[0].exactly.adminAccess"],
+      says: /namespaces with the label resource\.kubernetes\.io\/admin-access: "true": whether namespace monitoring has it.*kubectl label namespace monitoring/s,
+      and: ["missing-class"],
+    },
+  ],
+  "config-without-driver": [
+    {
+      text: claim(
+        "count: 1",
+        "    config:\n    - opaque: {driver: nic.example.com, parameters: {a: 1}}\n    - {requests: [r], opaque: {driver: gpu.example.com, parameters: {}}}\n",
+      ),
+      cluster,
+      at: [12, "spec.devices.config[0].opaque.driver"],
+      says: /class gpu has no devices of driver nic\.example\.com: the configuration has no effect.*their drivers are gpu\.example\.com/s,
+    },
+    {
+      text: `apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: numa}
+spec:
+  selectors: [{cel: {expression: 'device.attributes["gpu.example.com"].?numa.hasValue()'}}]
+  config:
+  - opaque: {driver: nic.example.com, parameters: {a: 1}}
+`,
+      cluster,
+      at: [7, "spec.config[0].opaque.driver"],
+      says: /class numa has no devices of driver nic\.example\.com/,
+    },
+  ],
   "undeclared-claim": [
     {
       text: pod("resourceClaims: [{name: g, resourceClaimName: there}]", "[{name: there}]"),
