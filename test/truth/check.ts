@@ -66,10 +66,14 @@ class Check {
     const remedies: { readonly wait: Wait; readonly remedy: Remedy }[] = [];
     let before: Wait | undefined;
     for (let step = 0; step < maxSteps; step++) {
+      if (podOf(cluster) === undefined) {
+        if (remedies.length > 1) await this.#checkNeeded(remedies);
+        return;
+      }
       const answer = await explainIn(cluster);
       const [wait] = answer.waits;
       this.answers.push(explainText(answer, cluster.now));
-      const runs = podOf(cluster).status?.phase === "Running";
+      const runs = isDone(cluster);
       if (runs) {
         if (wait !== undefined) this.violations.push(`it runs, and explain says: ${answer.summary}`);
         if (remedies.length > 1) await this.#checkNeeded(remedies);
@@ -115,8 +119,8 @@ class Check {
     const changed = cluster.clone();
     await done(changed, change);
     this.changes++;
-    if (podOf(changed).spec.nodeName || isReserved(changed)) return;
-    const { message = "?" } = podOf(changed).status?.conditions?.[0] ?? {};
+    if (podOf(changed)?.spec.nodeName || isReserved(changed)) return;
+    const { message = "?" } = podOf(changed)?.status?.conditions?.[0] ?? {};
     this.violations.push(`done, and it did not help: ${change.kind}: ${change.text}: ${message}`);
   }
 
@@ -125,7 +129,7 @@ class Check {
       const changed = cluster.clone();
       await done(changed, change);
       this.singles++;
-      if (!podOf(changed).spec.nodeName) continue;
+      if (!podOf(changed)?.spec.nodeName) continue;
       this.violations.push(`nothing is suggested, and this helps: ${change.text}`);
       return;
     }
@@ -133,7 +137,11 @@ class Check {
 
   /** Reports causes without whose removal the pod runs, too. */
   async #checkNeeded(remedies: readonly { readonly wait: Wait; readonly remedy: Remedy }[]): Promise<void> {
+    // A pod that is made again may come to another node, with causes of its own.
+    if (remedies.some(({ wait }) => wait.for === "failure")) return;
     for (const left of remedies) {
+      // It is named though other changes than the end of the victims let the pod run.
+      if (left.wait.for === "preemption") continue;
       const cluster = this.#first.clone();
       try {
         for (const each of remedies) if (each !== left) await each.remedy(cluster);
@@ -141,7 +149,7 @@ class Check {
         // A later remedy needs what an earlier one has made: the earlier was needed.
         continue;
       }
-      if (podOf(cluster).status?.phase === "Running")
+      if (isDone(cluster))
         this.violations.push(`it runs though this was not removed: ${left.wait.for}: ${left.wait.message}`);
     }
   }
@@ -155,14 +163,27 @@ async function done(cluster: SimulatedCluster, change: Part): Promise<void> {
   await cluster.settle(subject);
 }
 
-const podOf = (cluster: SimulatedCluster): Pod => cluster.find<Pod>("Pod", `default/${subject}`)!;
+/** undefined: it has been deleted. */
+const podOf = (cluster: SimulatedCluster): Pod | undefined => cluster.find<Pod>("Pod", `default/${subject}`);
+
+/** Reports whether the pod runs, or is no more. */
+function isDone(cluster: SimulatedCluster): boolean {
+  const pod = podOf(cluster);
+  if (pod === undefined) return true;
+  const { phase, containerStatuses = [] } = pod.status ?? {};
+  if (phase !== "Running" || pod.metadata.deletionTimestamp !== undefined) return false;
+  return containerStatuses.every(({ state }) => state?.waiting === undefined);
+}
 
 /** Its devices are its own, and their driver has to attach them. */
 const isReserved = (cluster: SimulatedCluster): boolean => {
   const pod = podOf(cluster);
-  return cluster
-    .claimsOf(pod)
-    .some(({ status }) => status?.reservedFor?.some(({ uid }) => uid === pod.metadata.uid) === true);
+  return (
+    pod !== undefined &&
+    cluster
+      .claimsOf(pod)
+      .some(({ status }) => status?.reservedFor?.some(({ uid }) => uid === pod.metadata.uid) === true)
+  );
 };
 
 function explainIn(cluster: SimulatedCluster): Promise<Explained> {

@@ -16,7 +16,7 @@ import {
 import { labelOfObject } from "../../packages/dray/src/manifests/place.ts";
 import { World } from "../../packages/dray/src/manifests/world.ts";
 import type { Facts } from "./draft.ts";
-import { startPod } from "./kubelet.ts";
+import { endPod, startPod } from "./kubelet.ts";
 
 /** The defaults of the release, and groups of pods. */
 export const truthFeatures: Features = featuresOf("1.37", new Map([["GenericWorkload", true]]));
@@ -93,15 +93,33 @@ export class SimulatedCluster {
       const before = this.#state();
       this.#releaseClaims();
       this.#makeClaims();
+      this.#reserveClaims();
       await this.#schedule(first);
-      for (const pod of this.all<Pod>("Pod")) if (pod.spec.nodeName && isPodActive(pod)) startPod(this, pod);
-      if (this.#state() === before) return;
+      for (const pod of this.all<Pod>("Pod")) {
+        if (pod.metadata.deletionTimestamp !== undefined) endPod(this, pod);
+        else if (pod.spec.nodeName && isPodActive(pod)) startPod(this, pod);
+      }
+      if (this.#state() === before && !this.#deletePods()) return;
     }
+  }
+
+  /** Reports whether there was any to delete. */
+  #deletePods(): boolean {
+    const found = this.all<Pod>("Pod").filter(
+      ({ metadata }) => this.facts.deleted.has(metadata.name) && metadata.deletionTimestamp === undefined,
+    );
+    const deletionTimestamp = new Date(this.now + 30_000).toISOString();
+    for (const pod of found) {
+      this.facts.deleted.delete(pod.metadata.name);
+      this.set({ ...pod, metadata: { ...pod.metadata, deletionTimestamp } } as unknown as Pod);
+    }
+    return found.length > 0;
   }
 
   #state(): string {
     const parts = this.all<Pod>("Pod").map(({ metadata, spec, status }) => [
       metadata.name,
+      metadata.deletionTimestamp,
       spec.nodeName,
       status?.phase,
       status?.resourceClaimStatuses,
@@ -172,6 +190,20 @@ export class SimulatedCluster {
       }
       const status = { ...pod.status, resourceClaimStatuses: statuses };
       if (statuses.length > 0) this.set({ ...pod, status } as Pod);
+    }
+  }
+
+  /** Of pods that were put on a node by hand. Upstream: resourceclaim/controller.go, reserveForPod. */
+  #reserveClaims(): void {
+    for (const pod of this.all<Pod>("Pod")) {
+      if (!pod.spec.nodeName || !isPodActive(pod)) continue;
+      const { name, uid } = pod.metadata;
+      for (const claim of this.claimsOf(pod)) {
+        const { allocation, reservedFor = [] } = claim.status ?? {};
+        if (allocation === undefined || reservedFor.some((each) => each.uid === uid)) continue;
+        const reserved = [...reservedFor, { resource: "pods", name, uid }];
+        this.set({ ...claim, status: { ...claim.status, reservedFor: reserved } } as ResourceClaim);
+      }
     }
   }
 
@@ -263,7 +295,13 @@ export class SimulatedCluster {
     const reason = type === "gated" ? "SchedulingGated" : "Unschedulable";
     const condition = { type: "PodScheduled", status: "False", reason, message };
     if (type !== "gated") this.record(pod, "Warning", "FailedScheduling", message);
-    this.set({ ...pod, status: { ...pod.status, phase: "Pending", conditions: [condition] } } as Pod);
+    const { nominatedNodeName, ...status } = { ...pod.status, phase: "Pending", conditions: [condition] };
+    const isKept = this.all<Pod>("Pod").some(
+      ({ metadata, spec }) =>
+        spec.nodeName === nominatedNodeName &&
+        (metadata.deletionTimestamp !== undefined || this.facts.deleted.has(metadata.name)),
+    );
+    this.set({ ...pod, status: isKept ? { ...status, nominatedNodeName } : status } as Pod);
   }
 
   /** Provisions the volumes that wait for their first consumer. */

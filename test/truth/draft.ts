@@ -31,6 +31,22 @@ export interface Facts {
   readonly detached: Set<string>;
   /** Schedulers that do not run. */
   readonly deadSchedulers: Set<string>;
+  /** How containers end each time, by their names. */
+  readonly failing: Map<string, Failure>;
+  /** Nodes that evict pods for want of memory. */
+  readonly pressed: Set<string>;
+  /** Names of pods that somebody deletes as soon as they run or wait for something. */
+  readonly deleted: Set<string>;
+  /** Containers that do not end when they are told to. */
+  readonly stubborn: Set<string>;
+  /** Drivers that cannot unprepare claims, with their error. */
+  readonly unprepareErrors: Map<string, string>;
+}
+
+/** End of a container (core/v1 ContainerStateTerminated). */
+export interface Failure {
+  readonly exitCode: number;
+  readonly reason: string;
 }
 
 export const noFacts = (): Facts => ({
@@ -44,6 +60,11 @@ export const noFacts = (): Facts => ({
   notReady: new Set(),
   detached: new Set(),
   deadSchedulers: new Set(),
+  failing: new Map(),
+  pressed: new Set(),
+  deleted: new Set(),
+  stubborn: new Set(),
+  unprepareErrors: new Map(),
 });
 
 export interface Draft {

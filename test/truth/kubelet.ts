@@ -1,7 +1,7 @@
 /** Kubelets and drivers, which give a bound pod its status and events as upstream's kubelet does. */
 
 import type { KubeObject } from "@dray/api";
-import type { Event, Node, Pod } from "@dray/api/core/v1";
+import type { Event, Node, Pod, PodStatus } from "@dray/api/core/v1";
 import type { ResourceClaim } from "@dray/api/resource/v1";
 import type { Facts } from "./draft.ts";
 
@@ -10,6 +10,7 @@ export interface KubeletCluster {
   readonly facts: Facts;
   readonly events: readonly Event[];
   now: number;
+  delete(object: KubeObject): void;
   find<T extends KubeObject>(kind: string, name: string): T | undefined;
   set(object: KubeObject): void;
   record(pod: Pod, type: string, reason: string, message: string): void;
@@ -22,7 +23,9 @@ const waiting = (pod: Pod, reason: string, message = ""): object[] =>
 /** Starts the pod, as far as the facts let it come. */
 export function startPod(cluster: KubeletCluster, pod: Pod): void {
   const node = pod.spec.nodeName ?? "";
-  if (pod.status?.phase === "Running") return;
+  if (pod.status?.phase === "Running") {
+    if (!pod.status.containerStatuses?.some(({ state }) => state?.waiting !== undefined)) return;
+  }
   if (cluster.facts.notReady.has(node)) {
     setReady(cluster, node);
     return;
@@ -37,8 +40,81 @@ export function startPod(cluster: KubeletCluster, pod: Pod): void {
   const conditions = [{ type: "PodScheduled", status: "True" }, sandbox];
   const phase = stage === undefined ? "Running" : "Pending";
   const containerStatuses = stage?.containers ?? running;
-  cluster.set({ ...pod, status: { ...pod.status, phase, startTime, conditions, containerStatuses } } as Pod);
+  const end = stage === undefined ? endOf(cluster, pod) : {};
+  cluster.set({
+    ...pod,
+    status: { ...pod.status, phase, startTime, conditions, containerStatuses, ...end },
+  } as Pod);
 }
+
+/** What a kubelet reports of a pod that has ended, or whose containers end again and again. */
+function endOf({ facts }: KubeletCluster, { spec, status }: Pod): Partial<PodStatus> {
+  if (spec.activeDeadlineSeconds !== undefined)
+    return {
+      phase: "Failed",
+      reason: "DeadlineExceeded",
+      message: "Pod was active on the node longer than the specified deadline",
+    };
+  if (facts.pressed.has(spec.nodeName ?? "")) {
+    const message = "The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi.";
+    const disrupted = { type: "DisruptionTarget", status: "True", reason: "TerminationByKubelet", message };
+    return {
+      phase: "Failed",
+      reason: "Evicted",
+      message,
+      conditions: [...(status?.conditions ?? []), disrupted],
+    } as Partial<PodStatus>; // the fields that are read
+  }
+  if (!spec.containers.some(({ name }) => facts.failing.has(name))) return {};
+  const isOnce = spec.restartPolicy === "Never";
+  const containerStatuses = spec.containers.map(({ name }) => {
+    const terminated = facts.failing.get(name);
+    if (terminated === undefined) return { name, state: { running: {} } };
+    if (isOnce) return { name, state: { terminated } };
+    const message = `back-off 10s restarting failed container=${name}`;
+    const state = { waiting: { reason: "CrashLoopBackOff", message } };
+    return { name, state, lastState: { terminated }, restartCount: 1 };
+  });
+  return { phase: isOnce ? "Failed" : "Running", containerStatuses } as Partial<PodStatus>; // ditto
+}
+
+/**
+ * Ends a pod that is being deleted, as far as the facts let it: containers, then claims, then its status.
+ * Upstream: kubelet.go, SyncTerminatingPod.
+ */
+export function endPod(cluster: KubeletCluster, pod: Pod): void {
+  const { facts } = cluster;
+  const { nodeName = "", containers } = pod.spec;
+  if (facts.notReady.has(nodeName)) {
+    setReady(cluster, nodeName);
+    return;
+  }
+  if (nodeName !== "" && containers.some(({ name }) => facts.stubborn.has(name)) && hasRun(pod)) return;
+  const drivers = cluster
+    .claimsOf(pod)
+    .flatMap(({ status }) => (status?.allocation?.devices?.results ?? []).map(({ driver }) => driver));
+  const failed = drivers.find((driver) => facts.unprepareErrors.has(driver));
+  const containerStatuses = containers.map(({ name }) => ({
+    name,
+    state: { terminated: { exitCode: 0, reason: "Completed" } },
+  }));
+  if (nodeName !== "" && failed !== undefined) {
+    const message = `Failed to unprepare dynamic resources: ${failed}: ${facts.unprepareErrors.get(failed)}`;
+    if (!cluster.events.some((event) => event.message === message))
+      cluster.record(pod, "Warning", "FailedUnprepareDynamicResources", message);
+    cluster.set({ ...pod, status: { ...pod.status, containerStatuses } } as Pod);
+    return;
+  }
+  if ((pod.metadata.finalizers ?? []).length === 0) {
+    cluster.delete(pod);
+    return;
+  }
+  const phase = nodeName === "" ? pod.status?.phase : "Succeeded";
+  cluster.set({ ...pod, status: { ...pod.status, phase, containerStatuses } } as Pod);
+}
+
+const hasRun = ({ status }: Pod): boolean =>
+  status?.containerStatuses?.some(({ state }) => state?.running !== undefined) === true;
 
 /** The step at which a pod is stuck. */
 interface Stage {
@@ -64,6 +140,10 @@ function withoutSandbox(cluster: KubeletCluster, pod: Pod, node: string): Stage 
   const drivers = cluster
     .claimsOf(pod)
     .flatMap(({ status }) => (status?.allocation?.devices?.results ?? []).map(({ driver }) => driver));
+  // Upstream: cm/dra/manager.go, prepareResources.
+  for (const { metadata, status } of cluster.claimsOf(pod))
+    if (status?.allocation === undefined || !status.reservedFor?.some(({ uid }) => uid === pod.metadata.uid))
+      return failPrepare(`pod is not allowed to use ResourceClaim ${metadata.name}`);
   for (const driver of drivers) {
     if (facts.unregistered.has(`${node}/${driver}`))
       return failPrepare(`DRA driver ${driver} is not registered`);

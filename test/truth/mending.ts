@@ -28,6 +28,8 @@ export function mend(
       cluster.set(stored(deviceClass(short, 'device.driver == "gpu.example.com"')));
       return true;
     case "claim-unusable": {
+      if (message.includes("put on its node") || message.includes("put the pod on its node"))
+        return makeAgain(cluster, subject);
       const found = cluster.find<ResourceClaim>("ResourceClaim", name)!;
       const { deletionTimestamp: _, finalizers: __, ...metadata } = found.metadata;
       cluster.set({
@@ -56,11 +58,25 @@ export function mend(
       return mendVolume(cluster, kind, name, message);
     case "driver-not-registered":
       return drivers.map((driver) => facts.unregistered.delete(`${short}/${driver}`)).includes(true);
-    case "prepare-failing":
-      return drivers.map((driver) => facts.prepareErrors.delete(driver)).includes(true);
     case "prepare":
       return drivers.map((driver) => facts.hanging.delete(driver)).includes(true);
+    case "prepare-failing":
+      return drivers.map((driver) => facts.prepareErrors.delete(driver)).includes(true);
+    case "unprepare-failing":
+      return drivers.map((driver) => facts.unprepareErrors.delete(driver)).includes(true);
+    case "termination":
+      facts.stubborn.clear();
+      return true;
+    case "finalizers":
+      return release(cluster, subject);
+    case "preemption":
+      return message.includes("is not ready")
+        ? mendNode(cluster, short)
+        : message.includes("finalizer example.com/keep") && release(cluster, "victim");
+    case "failure":
+      return mendFailure(cluster, message, subject);
     case "containers":
+      if (message.includes("CrashLoopBackOff")) return mendContainer(cluster, message);
       if (message.includes("ImagePullBackOff")) facts.missingImages.clear();
       if (message.includes("CreateContainerConfigError")) facts.missingConfig.clear();
       return true;
@@ -69,6 +85,45 @@ export function mend(
     default:
       return false;
   }
+}
+
+/** Whoever has set the finalizers of a pod removes them. */
+function release(cluster: SimulatedCluster, name: string): boolean {
+  const pod = cluster.find<Pod>("Pod", `default/${name}`)!;
+  const { finalizers: _, ...metadata } = pod.metadata;
+  cluster.set({ ...pod, metadata } as Pod);
+  return true;
+}
+
+/** The container's program is mended, if the message says how it ends. */
+function mendContainer({ facts }: SimulatedCluster, message: string): boolean {
+  const [, name = ""] = /container (\S+?):? /.exec(message) ?? [];
+  const failure = facts.failing.get(name);
+  if (failure === undefined) return false;
+  if (!message.includes(`exit code ${failure.exitCode}`) || !message.includes(failure.reason)) return false;
+  return facts.failing.delete(name);
+}
+
+/** What ended the pod is removed; owners make all pods again that have failed. */
+function mendFailure(cluster: SimulatedCluster, message: string, subject: string): boolean {
+  if (message.includes("DeadlineExceeded"))
+    editPod(cluster, subject, (spec) => delete spec.activeDeadlineSeconds);
+  else if (message.includes("low on resource: memory")) cluster.facts.pressed.clear();
+  else if (!mendContainer(cluster, message)) return false;
+  for (const { metadata, status } of cluster.all<Pod>("Pod"))
+    if (status?.phase === "Failed") makeAgain(cluster, metadata.name);
+  return true;
+}
+
+/** Its owner creates the pod again, for the scheduler. */
+function makeAgain(cluster: SimulatedCluster, subject: string): boolean {
+  const { status: _, ...pod } = cluster.find<Pod>("Pod", `default/${subject}`)!;
+  const { nodeName: __, ...spec } = pod.spec;
+  const uid = `${pod.metadata.uid}-again`;
+  cluster.set({ ...pod, metadata: { ...pod.metadata, uid }, spec } as Pod);
+  for (const event of cluster.events.splice(0))
+    if (event.involvedObject.name !== subject) cluster.events.push(event);
+  return true;
 }
 
 function stored(object: Manifest): KubeObject {

@@ -8,6 +8,7 @@ import { baseDraft } from "./base.ts";
 import { truthFeatures } from "./cluster.ts";
 import type { Draft, Facts, Manifest } from "./draft.ts";
 import { deviceTroubles } from "./troubles/devices.ts";
+import { endTroubles } from "./troubles/ends.ts";
 import { groupTroubles, nodeTroubles, podTroubles } from "./troubles/pods.ts";
 
 const selectors = new Selectors(truthFeatures);
@@ -24,6 +25,7 @@ export function randomCase(random: Random): RandomCase {
   add(draft, waiting, random.pick([0, 1, 1, 1, 2, 2, 3]));
   add(draft, nodeTroubles, random.pick([0, 0, 0, 1, 2]));
   add(draft, groupTroubles, random.chance(0.2) ? 1 : 0);
+  add(draft, endTroubles, random.chance(0.25) ? 1 : 0);
   draft.objects.push(draft.subject);
   return { objects: decoded(draft.objects), facts: draft.facts, troubles: draft.troubles };
 }

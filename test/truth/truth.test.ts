@@ -14,6 +14,7 @@ test(`the answers of explain about ${cases} random clusters hold when they are a
     for (const cause of result.causes) causes.add(cause);
   }
   // The cases have something to find.
-  for (const cause of ["devices", "nodes", "pod-group", "volume", "prepare", "containers", "quota"])
+  const waits = ["devices", "nodes", "pod-group", "volume", "prepare", "containers", "quota"];
+  for (const cause of [...waits, "failure", "finalizers", "unprepare-failing"])
     assert.ok(causes.has(cause), cause);
 });

@@ -183,7 +183,7 @@ export const deviceTroubles: Readonly<Record<string, Trouble>> = {
   alternatives: (draft) => {
     const spec = subjectClaim(draft);
     const first = spec?.devices.requests[0];
-    if (first?.exactly === undefined) return false;
+    if (first?.exactly === undefined || first.exactly.adminAccess) return false;
     const wanted = { ...first.exactly };
     const other = { deviceClassName: "gpu", count: draft.random.int(2, 5) };
     spec!.devices.requests[0] = {
@@ -220,6 +220,10 @@ export const deviceTroubles: Readonly<Record<string, Trouble>> = {
         ...(deviceClassName === "nic" && { capacity: { requests: { bandwidth: "20" } } }),
       };
       const holder = pod(`h${i}`, { priority: draft.random.below(3) * 10, preemptionPolicy: "Never" });
+      if (draft.random.chance(0.2)) {
+        holder.metadata.finalizers = ["example.com/keep"];
+        draft.facts.deleted.add(`h${i}`);
+      }
       draft.objects.push(
         claim(`h${i}`, claimSpec(wanted)),
         withClaim(holder, { resourceClaimName: `h${i}` }),

@@ -1,4 +1,5 @@
-import type { Pod } from "@dray/api/core/v1";
+import type { ContainerStateTerminated, Pod, PodCondition } from "@dray/api/core/v1";
+import { isPodTerminal } from "@dray/api/pod";
 import type { ResourceClaim } from "@dray/api/resource/v1";
 import { isReservedForPod } from "@dray/controllers/objects";
 import { hasSandbox } from "../inventory/sandbox.ts";
@@ -6,7 +7,7 @@ import { nameOf } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
 import { counted, names } from "../text/words.ts";
 import type { Wait } from "./data.ts";
-import { claimsOfPod, type Scene, schedulerOf, wait } from "./scene.ts";
+import { claimsOfPod, eventOf, otherSchedulerOf, type Scene, schedulerOf, wait } from "./scene.ts";
 import { startWaits } from "./start-waits.ts";
 import { sinceOf } from "./surroundings.ts";
 
@@ -34,7 +35,7 @@ function nodeWaits(name: string, world: World): Wait[] {
   if (ready === undefined || ready.status === "True") return [];
   const { reason, message, lastTransitionTime } = ready;
   return [
-    wait("node", `node ${name} is not ready: ${[reason, message].filter((part) => part).join(": ")}`, {
+    wait("node", `node ${name} is not ready: ${joined(reason, message)}`, {
       object,
       since: lastTransitionTime === undefined ? null : String(lastTransitionTime),
     }),
@@ -45,27 +46,42 @@ function nodeWaits(name: string, world: World): Wait[] {
 function claimOnNode(pod: Pod, claim: ResourceClaim, scene: Scene): Wait[] {
   const object = `ResourceClaim ${nameOf(claim)}`;
   if (claim.status?.allocation === undefined) {
-    const scheduler = schedulerOf(pod, scene);
-    const by =
-      scheduler === undefined
-        ? "the pod was put on its node without a scheduler"
-        : `scheduler ${scheduler} has bound the pod without them`;
-    return [wait("claim-unusable", `claim ${nameOf(claim)} has no devices: ${by}`, { object })];
+    return [
+      wait("claim-unusable", `claim ${nameOf(claim)} has no devices: ${boundBy(pod, scene)}`, { object }),
+    ];
   }
   if (isReservedForPod(pod, claim, true)) return [];
   return [wait("claim-unusable", `claim ${nameOf(claim)} is not reserved for the pod`, { object })];
+}
+
+function boundBy(pod: Pod, scene: Scene): string {
+  const scheduler = schedulerOf(pod, scene);
+  if (scheduler !== undefined) return `scheduler ${scheduler} has bound the pod without them`;
+  const other = otherSchedulerOf(pod);
+  if (other !== undefined)
+    return `scheduler ${other}, or whoever has put the pod on its node, has not allocated them`;
+  return "the pod was put on its node without a scheduler: create it again without nodeName";
 }
 
 const notWaiting: ReadonlySet<string> = new Set(["PodInitializing", "ContainerCreating"]);
 
 function containerWaits({ status }: Pod): Wait[] {
   return [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].flatMap(
-    ({ name, state }): Wait[] => {
+    ({ name, state, lastState }): Wait[] => {
       const { reason = "", message = "" } = state?.waiting ?? {};
       if (reason === "" || notWaiting.has(reason)) return [];
-      return [wait("containers", `container ${name}: ${reason}${message === "" ? "" : `: ${message}`}`)];
+      const last = lastState?.terminated === undefined ? "" : `; it ${endText(lastState.terminated)}`;
+      return [wait("containers", `container ${name}: ${joined(reason, message)}${last}`)];
     },
   );
+}
+
+export const joined = (...parts: readonly (string | undefined)[]): string =>
+  parts.filter((part) => part).join(": ");
+
+function endText({ exitCode, reason, message }: ContainerStateTerminated): string {
+  const why = joined(reason, message);
+  return `ended with exit code ${exitCode}${why === "" ? "" : ` (${why})`}`;
 }
 
 /** Returns the reasons why a pod that is being deleted still exists. */
@@ -74,8 +90,11 @@ export function waitsToEnd(pod: Pod, scene: Scene): Wait[] {
   const { world, surroundings, now } = scene;
   const since = metadata.deletionTimestamp === undefined ? null : String(metadata.deletionTimestamp);
   const left = since === null ? 0 : Date.parse(since) - now;
-  const unprepare = surroundings.events.find(({ reason }) => reason === "FailedUnprepareDynamicResources");
-  // Devices are released after the containers have ended; the status of the pod changes at the end.
+  // Devices are released after the containers have ended, and before the status of the pod says that it has.
+  // Upstream: kubelet.go, SyncTerminatingPod.
+  const unprepare = isPodTerminal(pod)
+    ? undefined
+    : eventOf(surroundings.events, "FailedUnprepareDynamicResources");
   const running =
     unprepare === undefined
       ? (status?.containerStatuses ?? []).filter(({ state }) => state?.running !== undefined)
@@ -105,22 +124,27 @@ export function waitsToEnd(pod: Pod, scene: Scene): Wait[] {
   ];
 }
 
+/** Returns the condition that says who ends the pod: preemption, eviction, a taint, a kubelet (KEP-3329). */
+export const disruptionOf = (status: Pod["status"]): PodCondition | undefined =>
+  status?.conditions?.find(({ type, status }) => type === "DisruptionTarget" && status === "True");
+
 /** Returns the reasons why a pod has failed: what ended it, and its containers. */
 export function failureWaits({ status }: Pod): Wait[] {
   if (status?.phase !== "Failed") return [];
-  const disruption = status.conditions?.find(
-    ({ type, status }) => type === "DisruptionTarget" && status === "True",
-  );
+  const disruption = disruptionOf(status);
   const texts = [
-    ...(disruption === undefined ? [] : [[disruption.reason, disruption.message]]),
-    ...(status.reason || status.message ? [[status.reason, status.message]] : []),
-  ].map((parts) => parts.filter((part) => part).join(": "));
+    // The kubelet says the same twice of a pod that it evicts.
+    ...(disruption === undefined || (status.message && disruption.message === status.message)
+      ? []
+      : [joined(disruption.reason, disruption.message)]),
+    ...(status.reason || status.message ? [joined(status.reason, status.message)] : []),
+  ];
   const containers = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])].flatMap(
     ({ name, state }) => {
-      const { exitCode = 0, reason = "", message = "" } = state?.terminated ?? {};
-      if (exitCode === 0) return [];
-      const why = [reason, message].filter((part) => part !== "").join(": ");
-      return [`container ${name} ended with exit code ${exitCode}${why === "" ? "" : ` (${why})`}`];
+      const { terminated } = state ?? {};
+      return terminated === undefined || !terminated.exitCode
+        ? []
+        : [`container ${name} ${endText(terminated)}`];
     },
   );
   return [...new Set([...texts, ...containers])].map((text) => wait("failure", text));

@@ -7,9 +7,9 @@ import type { World } from "../manifests/world.ts";
 import { names } from "../text/words.ts";
 import { claimData } from "./claims.ts";
 import type { ClaimData, Explained, Fact, PlacementData, Wait, WaitFor } from "./data.ts";
-import { failureWaits, waitsOnNode, waitsToEnd } from "./node-waits.ts";
+import { disruptionOf, failureWaits, joined, waitsOnNode, waitsToEnd } from "./node-waits.ts";
 import { placementOf } from "./placement.ts";
-import { claimsOfPod, hasStorage, type Scene, schedulerOf, wait } from "./scene.ts";
+import { claimsOfPod, hasStorage, otherSchedulerOf, type Scene, schedulerOf, wait } from "./scene.ts";
 import { located, Trial } from "./trial.ts";
 import { volumeClaims } from "./volume-waits.ts";
 import { groupConditionWaits, waitsBeforeScheduling } from "./waits.ts";
@@ -191,16 +191,26 @@ const explainedReasons: ReadonlySet<string | undefined> = new Set([
 function factsOf(pod: Pod, scene: Scene): Fact[] {
   const { surroundings } = scene;
   const owner = controllerOf(pod);
-  const scheduler = schedulerOf(pod, scene);
+  const disruption = disruptionOf(pod.status);
   const [event] = surroundings.events.filter(
     ({ type, reason }) => type === "Warning" && !explainedReasons.has(reason),
   );
   return [
     ...(pod.spec.nodeName ? [{ name: "node", value: pod.spec.nodeName }] : []),
-    ...(scheduler === undefined || scheduler === "default-scheduler"
+    ...schedulerFacts(pod, scene),
+    ...(disruption === undefined || isPodTerminal(pod)
       ? []
-      : [{ name: "bound by", value: `scheduler ${scheduler}` }]),
+      : [{ name: "ended by", value: joined(disruption.reason, disruption.message) }]),
     ...(owner === undefined ? [] : [{ name: "owner", value: `${owner.kind} ${owner.name}` }]),
     ...(event === undefined ? [] : [{ name: "last warning", value: `${event.reason}: ${event.message}` }]),
   ];
+}
+
+/** Names a scheduler that is not the default one. */
+function schedulerFacts(pod: Pod, scene: Scene): Fact[] {
+  const bound = schedulerOf(pod, scene);
+  if (bound !== undefined)
+    return bound === "default-scheduler" ? [] : [{ name: "bound by", value: `scheduler ${bound}` }];
+  const other = otherSchedulerOf(pod);
+  return other === undefined ? [] : [{ name: "scheduler", value: other }];
 }

@@ -38,13 +38,15 @@ export function claimsOfPod(
   }));
 }
 
-/** Returns the scheduler that has bound the pod; undefined: nothing tells. */
+/** Returns the scheduler that has reported that it bound the pod; undefined: no event says so. */
 export function schedulerOf({ spec }: Pod, { surroundings }: Scene): string | undefined {
   if (!spec.nodeName) return undefined;
   const event = eventOf(surroundings.events, "Scheduled");
-  const reported = event?.reportingComponent || event?.source?.component;
-  if (reported) return reported;
-  const { schedulerName } = spec;
+  return event?.reportingComponent || event?.source?.component || undefined;
+}
+
+/** Returns the scheduler that the pod names, if it is another than the default one. */
+export function otherSchedulerOf({ spec: { schedulerName } }: Pod): string | undefined {
   return schedulerName === "default-scheduler" ? undefined : schedulerName;
 }
 

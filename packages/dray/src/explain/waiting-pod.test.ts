@@ -108,9 +108,22 @@ test("shows a group that is too small, devices that are not ready and a nominate
     result: { bindingConditions: ["attached"], bindingFailureConditions: ["broken"] },
   });
   const nominated = pod("waits", usesClaim("wanted"), {}, { status: { nominatedNodeName: "a" } });
-  const kept = await explained("pod/waits", [...cluster, preparing, nominated]);
-  assert.deepEqual(kinds(kept).slice(0, 2), ["binding-conditions", "preemption"]);
-  assert.match(kept.waits[0]!.message, /its driver has not reported attached/);
+  const prepared = await explained("pod/waits", [...cluster, preparing, nominated]);
+  assert.deepEqual(kinds(prepared).slice(0, 1), ["binding-conditions"]);
+  assert.match(prepared.waits[0]!.message, /its driver has not reported attached/);
+  // A scheduler nominates the node for such a pod too (KEP-5278): none ends there.
+  assert.ok(!kinds(prepared).includes("preemption"), kinds(prepared).join());
+  const victim = pod(
+    "victim",
+    { containers: [{ name: "main", image: "a" }], nodeName: "a" },
+    { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["example.com/keep"] },
+  );
+  const kept = await explained("pod/waits", [...cluster, claim("wanted"), nominated, victim]);
+  assert.equal(kept.waits[0]?.for, "preemption");
+  assert.match(
+    kept.waits[0].message,
+    /^node a is kept for it: default\/victim is ending there \(finalizer example.com\/keep/,
+  );
 });
 
 test("a pod can use the claim of its group, and of no other", async () => {

@@ -10,6 +10,7 @@ import { names } from "../text/words.ts";
 import { requestedClasses } from "../top/rows.ts";
 import type { Wait } from "./data.ts";
 import { extendedWaits } from "./extended-waits.ts";
+import { waitsToEnd } from "./node-waits.ts";
 import { claimsOfPod, eventOf, type Scene, wait } from "./scene.ts";
 import { type Surroundings, sinceOf } from "./surroundings.ts";
 import { volumeWaits } from "./volume-waits.ts";
@@ -206,7 +207,8 @@ export function conditionsOf(
   return status?.conditions ?? [];
 }
 
-function preemptionWaits(pod: Pod, { world }: Scene): Wait[] {
+function preemptionWaits(pod: Pod, scene: Scene): Wait[] {
+  const { world } = scene;
   const node = pod.status?.nominatedNodeName;
   if (!node) return [];
   const victims = world
@@ -220,11 +222,17 @@ function preemptionWaits(pod: Pod, { world }: Scene): Wait[] {
             ({ type, reason }) => type === "DisruptionTarget" && reason === "PreemptionByScheduler",
           ) === true),
     );
+  // Without victims it is the scheduler's turn.
+  if (victims.length === 0 && world.isReadable("Pod")) return [];
   const whom =
     victims.length === 0
       ? ""
       : `: ${names(victims.map(nameOf))} ${victims.length === 1 ? "is" : "are"} ending there`;
-  return [wait("preemption", `node ${node} is kept for it${whom}`, { object: `Node ${node}` })];
+  // Events are those of the pod.
+  const theirs = { ...scene, surroundings: { ...scene.surroundings, events: [] } };
+  const [held] = victims.flatMap((victim) => waitsToEnd(victim, theirs));
+  const why = held === undefined ? "" : ` (${held.message})`;
+  return [wait("preemption", `node ${node} is kept for it${whom}${why}`, { object: `Node ${node}` })];
 }
 
 /** Words for a pod whose scheduler is silent. */

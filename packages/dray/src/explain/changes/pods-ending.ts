@@ -1,6 +1,6 @@
 import type { KubeObject } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
-import { createdPodClaims, isPodActive } from "@dray/api/pod";
+import { createdPodClaims, isPodTerminal } from "@dray/api/pod";
 import { controllerOf } from "@dray/controllers/objects";
 import { resultsOf } from "../../inventory/devices.ts";
 import { labelOfObject, nameOf } from "../../manifests/place.ts";
@@ -16,9 +16,9 @@ const maxPods = 32;
 const maxChanges = 2;
 
 /**
- * Returns the minimum set of pods whose end makes room, lowest priority first, for each of the most promising
- * nodes, and of the pods that have its claims elsewhere: ends all of them, then restores one after the other
- * if the pod still fits.
+ * Returns the minimum set of pods whose end makes room, those that are being deleted and then those of lowest
+ * priority first, for each of the most promising nodes, and of the pods that have its claims elsewhere: ends
+ * all of them, then restores one after the other if the pod still fits.
  */
 export async function podsEnding(
   trial: Trial,
@@ -53,14 +53,29 @@ export async function podsEnding(
   }
   const unique = new Map(found.map((each) => [each.pods.map(nameOf).join(), each]));
   return [...unique.values()]
-    .toSorted((a, b) => a.pods.length - b.pods.length || priorityOf(a.pods) - priorityOf(b.pods))
+    .toSorted(
+      (a, b) =>
+        a.pods.filter(isKept).length - b.pods.filter(isKept).length ||
+        a.pods.length - b.pods.length ||
+        priorityOf(a.pods) - priorityOf(b.pods),
+    )
     .slice(0, maxChanges)
     .map(({ pods, node }) => ({
       kind: "pods",
-      text: `${pods.length === 1 ? "pod" : "pods"} ${pods.map(nameOf).join(", ")} ending`,
+      text: `${pods.length === 1 ? "pod" : "pods"} ${pods.map(nameOf).join(", ")} ending${deletedText(pods)}`,
       node,
       about: { pods: pods.map(nameOf) },
     }));
+}
+
+/** A pod that is being deleted keeps what it has until it has ended. */
+const isKept = ({ metadata }: Pod): boolean => metadata.deletionTimestamp === undefined;
+
+function deletedText(pods: readonly Pod[]): string {
+  const deleted = pods.filter((pod) => !isKept(pod));
+  if (deleted.length === 0) return "";
+  if (deleted.length < pods.length) return `; ${deleted.map(nameOf).join(", ")} being deleted already`;
+  return pods.length === 1 ? ", which is being deleted" : ", which are being deleted";
 }
 
 /** Returns the other users of the pod's claims: without them the claims are free for other nodes. */
@@ -82,7 +97,10 @@ function otherUsers({ world, pod }: Trial): Pod[] {
 const priority = ({ spec }: Pod): number => spec.priority ?? 0;
 const priorityOf = (pods: readonly Pod[]): number => Math.max(...pods.map(priority));
 
-/** Returns the pods on the node and those with devices that the node can reach, lowest priority first. */
+/**
+ * Returns the pods on the node and those with devices that the node can reach, those that are being deleted
+ * first, then by priority.
+ */
 function blockingPods(trial: Trial, node: string): Pod[] {
   const { world, members } = trial;
   const own = new Set(members.map(({ metadata }) => metadata.uid));
@@ -102,12 +120,13 @@ function blockingPods(trial: Trial, node: string): Pod[] {
     world
       .all("Pod")
       .map(({ object }) => object)
-      .filter((each) => !own.has(each.metadata.uid) && isPodActive(each))
+      .filter((each) => !own.has(each.metadata.uid) && !isPodTerminal(each))
       .filter((each) => each.spec.nodeName === node || holders.has(each.metadata.uid))
       // The controller of a daemon replaces it at once.
       .filter((each) => controllerOf(each)?.kind !== "DaemonSet")
       .toSorted(
         (a, b) =>
+          Number(isKept(a)) - Number(isKept(b)) ||
           Number(holders.has(b.metadata.uid)) - Number(holders.has(a.metadata.uid)) ||
           priority(a) - priority(b),
       )
