@@ -28,7 +28,7 @@ export interface CaseResult {
   readonly answers: readonly string[];
 }
 
-const subject = "s";
+export const subject = "s";
 const maxSteps = 8;
 
 export async function checkCase(seed: number): Promise<CaseResult> {
@@ -164,7 +164,8 @@ async function done(cluster: SimulatedCluster, change: Part): Promise<void> {
 }
 
 /** undefined: it has been deleted. */
-const podOf = (cluster: SimulatedCluster): Pod | undefined => cluster.find<Pod>("Pod", `default/${subject}`);
+export const podOf = (cluster: SimulatedCluster): Pod | undefined =>
+  cluster.find<Pod>("Pod", `default/${subject}`);
 
 /** Reports whether the pod runs, or is no more. */
 function isDone(cluster: SimulatedCluster): boolean {
@@ -186,7 +187,7 @@ const isReserved = (cluster: SimulatedCluster): boolean => {
   );
 };
 
-function explainIn(cluster: SimulatedCluster): Promise<Explained> {
+export function explainIn(cluster: SimulatedCluster): Promise<Explained> {
   const world = cluster.world();
   const events = cluster.events.filter(({ involvedObject }) => involvedObject.name === subject);
   const surroundings = {

@@ -91,9 +91,7 @@ export class SimulatedCluster {
     for (let round = 0; round < maxRounds; round++) {
       this.now += 1_000;
       const before = this.#state();
-      this.#releaseClaims();
-      this.#makeClaims();
-      this.#reserveClaims();
+      this.runControllers();
       await this.#schedule(first);
       for (const pod of this.all<Pod>("Pod")) {
         if (pod.metadata.deletionTimestamp !== undefined) endPod(this, pod);
@@ -101,6 +99,13 @@ export class SimulatedCluster {
       }
       if (this.#state() === before && !this.#deletePods()) return;
     }
+  }
+
+  /** Lets the claim controller work. */
+  runControllers(): void {
+    this.#releaseClaims();
+    this.#makeClaims();
+    this.#reserveClaims();
   }
 
   /** Reports whether there was any to delete. */
@@ -193,7 +198,10 @@ export class SimulatedCluster {
     }
   }
 
-  /** Of pods that were put on a node by hand. Upstream: resourceclaim/controller.go, reserveForPod. */
+  /**
+   * Reserves claims for pods that were put on a node by hand. Upstream: resourceclaim/controller.go,
+   * reserveForPod.
+   */
   #reserveClaims(): void {
     for (const pod of this.all<Pod>("Pod")) {
       if (!pod.spec.nodeName || !isPodActive(pod)) continue;

@@ -37,7 +37,7 @@ export interface Facts {
   readonly pressed: Set<string>;
   /** Names of pods that somebody deletes as soon as they run or wait for something. */
   readonly deleted: Set<string>;
-  /** Containers that do not end when they are told to. */
+  /** Containers that ignore SIGTERM. */
   readonly stubborn: Set<string>;
   /** Drivers that cannot unprepare claims, with their error. */
   readonly unprepareErrors: Map<string, string>;

@@ -47,7 +47,7 @@ export function startPod(cluster: KubeletCluster, pod: Pod): void {
   } as Pod);
 }
 
-/** What a kubelet reports of a pod that has ended, or whose containers end again and again. */
+/** Returns the report of a kubelet on a pod that has ended, or whose containers end again and again. */
 function endOf({ facts }: KubeletCluster, { spec, status }: Pod): Partial<PodStatus> {
   if (spec.activeDeadlineSeconds !== undefined)
     return {

@@ -87,7 +87,7 @@ export function mend(
   }
 }
 
-/** Whoever has set the finalizers of a pod removes them. */
+/** Removes the finalizers of a pod. */
 function release(cluster: SimulatedCluster, name: string): boolean {
   const pod = cluster.find<Pod>("Pod", `default/${name}`)!;
   const { finalizers: _, ...metadata } = pod.metadata;
@@ -104,7 +104,7 @@ function mendContainer({ facts }: SimulatedCluster, message: string): boolean {
   return facts.failing.delete(name);
 }
 
-/** What ended the pod is removed; owners make all pods again that have failed. */
+/** Removes the cause of a failure; owners make all pods again that have failed. */
 function mendFailure(cluster: SimulatedCluster, message: string, subject: string): boolean {
   if (message.includes("DeadlineExceeded"))
     editPod(cluster, subject, (spec) => delete spec.activeDeadlineSeconds);

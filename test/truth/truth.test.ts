@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { seedOr } from "@dray/testing/random";
 import { checkCase } from "./check.ts";
+import { judge } from "./second-judge.ts";
 
 const cases = 500;
 const seed = seedOr(20261128);
@@ -17,4 +18,14 @@ test(`the answers of explain about ${cases} random clusters hold when they are a
   const waits = ["devices", "nodes", "pod-group", "volume", "prepare", "containers", "quota"];
   for (const cause of [...waits, "failure", "finalizers", "unprepare-failing"])
     assert.ok(causes.has(cause), cause);
+});
+
+test("the real scheduler, too, places pods after what explain suggests", async () => {
+  let judged = 0;
+  for (let i = 0; i < 120; i++) {
+    const violations = await judge(seed + i);
+    if (violations !== undefined) judged++;
+    assert.deepEqual(violations ?? [], [], `npm run truth -- --live --only ${seed + i}`);
+  }
+  assert.ok(judged > 5, `${judged} cases`);
 });

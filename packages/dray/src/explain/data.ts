@@ -185,16 +185,24 @@ export type ChangeKind =
   | "node"
   | "several";
 
-export interface Change {
+/** Where a pod is placed after a change. */
+export interface Landing {
+  readonly node: string;
+  /**
+   * Waiting pods of the same priority that take its place if the scheduler tries them first: in which order
+   * it does depends on the time of its last attempts.
+   */
+  readonly rivals: readonly string[];
+}
+
+export interface Change extends Landing {
   readonly kind: ChangeKind;
   /** As text. */
   readonly text: string;
-  /** The node where it then fits. */
-  readonly node: string;
   /** Subject of the change: a claim and request, a taint, pods, a device, a node to copy. */
   readonly about: Readonly<Record<string, string | number | readonly string[]>>;
   /** The parts of several changes together. */
-  readonly changes?: readonly Omit<Change, "node" | "changes">[];
+  readonly changes?: readonly Omit<Change, keyof Landing | "changes">[];
 }
 
 export interface ClaimData {

@@ -182,9 +182,16 @@ function changeLines(
   const rest = changes.length - shown.length;
   return [
     `Any of these would help (${counted(tried, "change")} tried)`,
-    ...shown.map(({ text, node }) => `  ${text}: it lands on ${node}`),
+    ...shown.map(({ text, node, rivals }) => `  ${text}: it lands on ${node}${rivalsText(rivals)}`),
     ...(rest === 0 ? [] : [`  and ${rest} more (-o json has all)`]),
   ];
+}
+
+function rivalsText(rivals: readonly string[]): string {
+  if (rivals.length === 0) return "";
+  const [first] = rivals;
+  const who = rivals.length === 1 ? first : `one of ${rivals.length} waiting pods (${first}, ...)`;
+  return `, unless the scheduler tries ${who}, of the same priority, first`;
 }
 
 function claimLines(data: ClaimData): string[] {

@@ -13,11 +13,12 @@ import {
   type Shortage,
 } from "@dray/scheduler";
 import { uidOf } from "../manifests/decode.ts";
-import { type Located, labelOfObject, type Place } from "../manifests/place.ts";
+import { type Located, labelOfObject, nameOf, type Place } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
 import { type PlanOptions, preparePods } from "../plan/plan.ts";
 import { isBound, type PodUnit, scheduleUnit, waitingUnits } from "../plan/units.ts";
 import type { OriginPod } from "../plan/workloads.ts";
+import type { Landing } from "./data.ts";
 
 const nowhere: Place = {
   source: { file: "explain", text: "", lineOf: () => undefined },
@@ -85,6 +86,8 @@ export class Trial {
   readonly features: Features;
   /** Waiting pods of higher priority, which the scheduler tries before. */
   readonly rivals: readonly PodUnit[];
+  /** Waiting pods of the same priority, which it may try before. */
+  readonly #equals: readonly PodUnit[];
   /** Compiled selectors, shared by all schedulers of the trial. */
   readonly environment = deviceEnvironment({ stored: true });
   readonly #options: TrialOptions;
@@ -113,7 +116,9 @@ export class Trial {
       pods.map(({ object }) => object),
       options.features,
     );
-    this.rivals = rivalsOf(this.members, pods, options.features);
+    const { before, equal } = rivalsOf(this.members, pods, options.features);
+    this.rivals = before;
+    this.#equals = equal;
     const claimed = [this.pod, ...this.members].flatMap((each) =>
       createdPodClaims(each).map(({ name }) => `${each.metadata.namespace}/${name}`),
     );
@@ -128,13 +133,22 @@ export class Trial {
     return this.world.find("ResourceClaim", `${namespace}/${name}`);
   }
 
-  /** Places the pod in the changed cluster. */
-  async try({ objects, gone = new Set() }: Changed = { objects: [] }): Promise<Attempt> {
+  /**
+   * Places the pod in the changed cluster, with `taken` after all pods of its priority, of which it gets the
+   * names of those that were placed.
+   */
+  async try({ objects, gone = new Set() }: Changed = { objects: [] }, taken?: string[]): Promise<Attempt> {
     const scheduler = this.#scheduler(objects, gone);
     const replaced = new Map(objects.map((object) => [labelOfObject(object), object]));
     const current = (pod: Pod): Pod => (replaced.get(labelOfObject(pod)) ?? pod) as Pod;
     const own = ungated(current(this.pod));
     for (const unit of this.rivals) if (!isGone(unit, gone)) await scheduleUnit(scheduler, unit);
+    for (const unit of taken === undefined ? [] : this.#equals) {
+      if (isGone(unit, gone)) continue;
+      const placements = await scheduleUnit(scheduler, unit);
+      if (placements.every(({ type }) => type === "placed"))
+        for (const { object } of unit.pods) taken!.push(nameOf(object));
+    }
     const names = [
       ...this.nodes,
       ...objects.flatMap(({ kind, metadata }) => (kind === "Node" ? [metadata.name] : [])),
@@ -156,9 +170,15 @@ export class Trial {
   }
 
   /** Places the pod in the changed cluster; null: no node takes it. */
-  async with(objects: readonly KubeObject[], gone?: ReadonlySet<string>): Promise<string | null> {
-    const { placement } = await this.try({ objects, ...(gone && { gone }) });
-    return placement.type === "placed" ? placement.node : null;
+  async with(objects: readonly KubeObject[], gone?: ReadonlySet<string>): Promise<Landing | null> {
+    const changed = { objects, ...(gone && { gone }) };
+    const { placement } = await this.try(changed);
+    if (placement.type !== "placed") return null;
+    const { node } = placement;
+    if (this.#equals.length === 0) return { node, rivals: [] };
+    const taken: string[] = [];
+    const second = await this.try(changed, taken);
+    return { node, rivals: second.placement.type === "placed" ? [] : taken };
   }
 
   #scheduler(changed: readonly KubeObject[], gone: ReadonlySet<string>): OfflineScheduler {
@@ -182,18 +202,29 @@ export class Trial {
 const isGone = ({ pods }: PodUnit, gone: ReadonlySet<string>): boolean =>
   pods.some(({ object }) => gone.has(labelOfObject(object)));
 
-/** Maximum number of pods and groups of higher priority that are placed before. */
+/** Maximum number of pods and groups of higher priority that are placed before, and of the same. */
 const maxRivals = 30;
 
-/** Returns the pods that take what becomes free before this one does (PrioritySort). */
-function rivalsOf(members: readonly Pod[], pods: readonly OriginPod[], features: Features): PodUnit[] {
+/** Returns the pods that take what becomes free before this one does, and those that may (PrioritySort). */
+function rivalsOf(
+  members: readonly Pod[],
+  pods: readonly OriginPod[],
+  features: Features,
+): { readonly before: PodUnit[]; readonly equal: PodUnit[] } {
   const own = new Set(members.map(({ metadata }) => metadata.uid));
   const priority = Math.max(...members.map(({ spec }) => spec.priority ?? 0));
-  const waiting = pods.filter(
-    ({ object: { metadata, spec } }) =>
-      !own.has(metadata.uid) && metadata.deletionTimestamp === undefined && (spec.priority ?? 0) > priority,
-  );
-  return waitingUnits(waiting, features).slice(0, maxRivals);
+  const waiting = (isRival: (priority: number) => boolean): PodUnit[] =>
+    waitingUnits(
+      pods.filter(
+        ({ object: { metadata, spec } }) =>
+          !own.has(metadata.uid) &&
+          metadata.deletionTimestamp === undefined &&
+          (spec.schedulingGates ?? []).length === 0 &&
+          isRival(spec.priority ?? 0),
+      ),
+      features,
+    ).slice(0, maxRivals);
+  return { before: waiting((each) => each > priority), equal: waiting((each) => each === priority) };
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { KubeObject } from "@dray/api";
 import { labelOfObject } from "../../manifests/place.ts";
-import type { Change, ChangeKind } from "../data.ts";
+import type { Change, ChangeKind, Landing } from "../data.ts";
 import type { Changed } from "../trial.ts";
 
 /** A change of one object. */
@@ -11,7 +11,7 @@ export interface Edit {
 }
 
 /** A change that may help. */
-export interface Candidate extends Omit<Change, "node"> {
+export interface Candidate extends Omit<Change, keyof Landing> {
   readonly edits: readonly Edit[];
   /** Labels of the objects that it removes. */
   readonly gone?: readonly string[];
@@ -48,7 +48,7 @@ export class Attempts {
   }
 
   /** Makes one more attempt. Resolves to null if it does not help or the maximum is reached. */
-  async ask(kind: ChangeKind, land: () => Promise<string | null>): Promise<string | null> {
+  async ask(kind: ChangeKind, land: () => Promise<Landing | null>): Promise<Landing | null> {
     if (this.areOver) return null;
     this.tried++;
     this.kinds.add(kind);

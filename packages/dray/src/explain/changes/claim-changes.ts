@@ -160,10 +160,10 @@ export async function fewerDevices(
         about: { claim: nameOf(claim), request: request.request, count },
         edits,
       };
-      const node = await attempts.ask("count", () => trial.with(applied([change]).objects));
-      if (node === null) continue;
+      const landing = await attempts.ask("count", () => trial.with(applied([change]).objects));
+      if (landing === null) continue;
       const { edits: _, ...found } = change;
-      changes.push({ ...found, node });
+      changes.push({ ...found, ...landing });
       break;
     }
   }

@@ -47,15 +47,15 @@ export async function moreDevices(
     const lacking = Math.min(maxDevices, Math.max(1, request.wanted - request.suitable));
     const pods = trial.members.length + trial.rivals.flatMap((unit) => unit.pods).length;
     for (const count of new Set([1, lacking, Math.min(maxDevices, request.wanted * pods)])) {
-      const landed = await attempts.ask("device", () => trial.with([sliceOf(like, node, count)]));
-      if (landed === null) continue;
+      const landing = await attempts.ask("device", () => trial.with([sliceOf(like, node, count)]));
+      if (landing === null) continue;
       done.add(key);
       const id = deviceId(like.slice.spec.driver, like.slice.spec.pool.name, like.device.name);
       const text = `${counted(count, "more device")} like ${id} on node ${node}`;
       changes.push({
         kind: "device",
         text,
-        node: landed,
+        ...landing,
         about: { claim, request: request.request, device: id, node, count },
       });
       break;

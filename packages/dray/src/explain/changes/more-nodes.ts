@@ -31,10 +31,10 @@ export async function moreNodes(
   for (const count of new Set([1, 2, 4, 8, most].filter((each) => each <= most))) {
     for (const like of promisingKinds(trial, nodes)) {
       const copies = copiesOf(trial.world, like, count).map(({ object }) => object);
-      const node = await attempts.ask("node", () => trial.with(copies));
-      if (node === null) continue;
+      const landing = await attempts.ask("node", () => trial.with(copies));
+      if (landing === null) continue;
       const text = count === 1 ? `one more node like ${like}` : `${counted(count, "more node")} like ${like}`;
-      return [{ kind: "node", text, node, about: { like, ...(count > 1 && { count }) } }];
+      return [{ kind: "node", text, ...landing, about: { like, ...(count > 1 && { count }) } }];
     }
   }
   return [];

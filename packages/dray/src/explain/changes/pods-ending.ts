@@ -4,7 +4,7 @@ import { createdPodClaims, isPodTerminal } from "@dray/api/pod";
 import { controllerOf } from "@dray/controllers/objects";
 import { resultsOf } from "../../inventory/devices.ts";
 import { labelOfObject, nameOf } from "../../manifests/place.ts";
-import type { Change, NodeData } from "../data.ts";
+import type { Change, Landing, NodeData } from "../data.ts";
 import type { Trial } from "../trial.ts";
 import type { Attempts } from "./attempts.ts";
 import { withoutConsumer } from "./claim-edits.ts";
@@ -25,7 +25,7 @@ export async function podsEnding(
   nodes: readonly NodeData[],
   attempts: Attempts,
 ): Promise<Change[]> {
-  const found: { readonly pods: readonly Pod[]; readonly node: string }[] = [];
+  const found: { readonly pods: readonly Pod[]; readonly landing: Landing }[] = [];
   const tried = new Set<string>();
   const sets = [...nodes.slice(0, maxNodes).map(({ node }) => blockingPods(trial, node)), otherUsers(trial)];
   for (const set of sets) {
@@ -33,22 +33,22 @@ export async function podsEnding(
     let ending = set;
     if (ending.length === 0 || tried.has(key)) continue;
     tried.add(key);
-    let landed = await attempts.ask("pods", () => trial.with(...without(trial, ending)));
-    if (landed === null) continue;
+    let landing = await attempts.ask("pods", () => trial.with(...without(trial, ending)));
+    if (landing === null) continue;
     // The most important pods are restored first.
     for (const pod of ending.toReversed()) {
       const fewer = ending.filter((each) => each !== pod);
       if (fewer.length === 0) break;
-      const node = await attempts.ask("pods", () => trial.with(...without(trial, fewer)));
-      if (node !== null) [ending, landed] = [fewer, node];
+      const next = await attempts.ask("pods", () => trial.with(...without(trial, fewer)));
+      if (next !== null) [ending, landing] = [fewer, next];
     }
-    found.push({ pods: ending, node: landed });
+    found.push({ pods: ending, landing });
   }
   // More important pods that wait may take all of what the end of several pods frees.
   if (found.length === 0 && trial.rivals.length > 0) {
     for (const pod of new Set(sets.flat())) {
-      const node = await attempts.ask("pods", () => trial.with(...without(trial, [pod])));
-      if (node !== null) found.push({ pods: [pod], node });
+      const landing = await attempts.ask("pods", () => trial.with(...without(trial, [pod])));
+      if (landing !== null) found.push({ pods: [pod], landing });
     }
   }
   const unique = new Map(found.map((each) => [each.pods.map(nameOf).join(), each]));
@@ -60,10 +60,10 @@ export async function podsEnding(
         priorityOf(a.pods) - priorityOf(b.pods),
     )
     .slice(0, maxChanges)
-    .map(({ pods, node }) => ({
+    .map(({ pods, landing }) => ({
       kind: "pods",
       text: `${pods.length === 1 ? "pod" : "pods"} ${pods.map(nameOf).join(", ")} ending${deletedText(pods)}`,
-      node,
+      ...landing,
       about: { pods: pods.map(nameOf) },
     }));
 }

@@ -1,6 +1,6 @@
 import type { Inventory } from "../../inventory/inventory.ts";
 import type { NodeRefusal } from "../../plan/explain.ts";
-import type { Change, NodeData, PlacementData } from "../data.ts";
+import type { Change, Landing, NodeData, PlacementData } from "../data.ts";
 import { rankNodes } from "../ranking.ts";
 import { refusalsOf } from "../refusals.ts";
 import type { Attempt, Trial } from "../trial.ts";
@@ -65,9 +65,9 @@ async function helpful(
     const { edits: _e, gone: _g, once, ...change } = candidate;
     if (once !== undefined && done.has(once)) continue;
     const { objects, gone } = applied([candidate]);
-    const node = await attempts.ask(change.kind, () => trial.with(objects, gone));
-    if (node === null) continue;
-    changes.push({ ...change, node });
+    const landing = await attempts.ask(change.kind, () => trial.with(objects, gone));
+    if (landing === null) continue;
+    changes.push({ ...change, ...landing });
     if (once !== undefined) done.add(once);
   }
   return changes;
@@ -104,9 +104,9 @@ async function together(
         if (seen.has(key) || found.length >= maxFound) continue;
         seen.add(key);
         const { objects, gone } = applied(all);
-        const node = await attempts.ask("several", () => trial.with(objects, gone));
-        if (node === null) longer.push(all);
-        else found.push(severalOf(all, node));
+        const landing = await attempts.ask("several", () => trial.with(objects, gone));
+        if (landing === null) longer.push(all);
+        else found.push(severalOf(all, landing));
       }
     }
     beginnings = longer;
@@ -127,11 +127,11 @@ async function nextCandidates(
   return candidatesFor(trial, refused).filter(({ text }) => !texts.has(text));
 }
 
-function severalOf(all: readonly Candidate[], node: string): Change {
+function severalOf(all: readonly Candidate[], landing: Landing): Change {
   return {
     kind: "several",
     text: all.map(({ text }) => text).join(", and "),
-    node,
+    ...landing,
     about: Object.assign({}, ...all.map(({ about }) => about)) as Change["about"],
     changes: all.map(({ kind, text, about }) => ({ kind, text, about })),
   };
