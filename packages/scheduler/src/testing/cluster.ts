@@ -34,6 +34,8 @@ export interface TestCluster {
   claim(name: string, request?: object): Promise<ResourceClaim>;
   /** Deletes the pod and its claim, as the other controllers would. */
   remove(pod: string, claim?: string): Promise<void>;
+  /** Merges into the status of the claim. */
+  claimStatus(claim: string, status: object): Promise<void>;
   deallocate(claim: string): Promise<void>;
   /** Waits until the pod has a node. Returns its name. */
   bound(pod: string): Promise<string>;
@@ -128,7 +130,17 @@ export async function withCluster(
 
 type ObjectActions = Pick<
   TestCluster,
-  "create" | "get" | "list" | "node" | "pod" | "gpuClass" | "slice" | "claim" | "remove" | "deallocate"
+  | "create"
+  | "get"
+  | "list"
+  | "node"
+  | "pod"
+  | "gpuClass"
+  | "slice"
+  | "claim"
+  | "remove"
+  | "claimStatus"
+  | "deallocate"
 >;
 
 /** Creates, reads and deletes objects with this client. */
@@ -190,16 +202,12 @@ function objectActions(client: Client): ObjectActions {
       await client.resource(ResourceClaim).patch(ref, "merge", { metadata: { finalizers: null } });
       await client.resource(ResourceClaim).delete(ref);
     },
-    async deallocate(name) {
+    async claimStatus(name, status) {
       await client
         .resource(ResourceClaim)
-        .patch(
-          { namespace: "d", name },
-          "merge",
-          { status: { allocation: null, reservedFor: null } },
-          { subresource: "status" },
-        );
+        .patch({ namespace: "d", name }, "merge", { status }, { subresource: "status" });
     },
+    deallocate: (name) => actions.claimStatus(name, { allocation: null, reservedFor: null }),
   };
   return actions;
 }

@@ -11,7 +11,7 @@ export interface ClaimReservation {
   readonly consumer: Consumer;
   /** Set for a claim that has none. */
   readonly allocation: AllocationResult | undefined;
-  /** Written where the allocation says no time yet; undefined: never. */
+  /** Written with the allocation; undefined: never. */
   readonly allocationTimestamp: string | undefined;
 }
 
@@ -27,11 +27,17 @@ export function withReservation(
   reservation: ClaimReservation,
 ): ResourceClaim & Required<Pick<ResourceClaim, "status">> {
   const { consumer, allocationTimestamp } = reservation;
-  const allocation = claim.status?.allocation ?? reservation.allocation;
+  const made = reservation.allocation && {
+    ...(allocationTimestamp !== undefined && { allocationTimestamp }),
+    ...reservation.allocation,
+  };
+  // A stored allocation cannot be changed: one that a scheduler without binding conditions has made stays
+  // without a time. kube-scheduler adds it, and the pods that share such a claim wait for ever.
+  const allocation = claim.status?.allocation ?? made;
   if (allocation === undefined) throw new Error(`claim ${claim.metadata.name} is reserved without devices`);
   const status = {
     ...claim.status,
-    allocation: { ...(allocationTimestamp !== undefined && { allocationTimestamp }), ...allocation },
+    allocation,
     reservedFor: [...(claim.status?.reservedFor ?? []), consumer],
   };
   return { ...claim, status };

@@ -66,6 +66,25 @@ test("pods that share a claim go to its node, also when they come at the same mo
     assert.deepEqual(status?.reservedFor?.map(({ name }) => name).sort(), ["a", "b", "c"]);
   }));
 
+test("a pod shares a claim that was allocated without a time, before binding conditions", () =>
+  withDevices([0, 1], async (cluster) => {
+    await cluster.claim("c");
+    const first = await cluster.pod("first", { nodeName: "n2", ...uses("c") });
+    const result = { request: "gpu", driver: "gpu.example.com", pool: "n2", device: "gpu-0" };
+    const onNode = { matchFields: [{ key: "metadata.name", operator: "In", values: ["n2"] }] };
+    const allocation = {
+      devices: { results: [result] },
+      nodeSelector: { nodeSelectorTerms: [onNode] },
+    };
+    const reservedFor = [{ resource: "pods", name: "first", uid: first.metadata.uid }];
+    await cluster.claimStatus("c", { allocation, reservedFor });
+    await cluster.pod("second", uses("c"));
+    await cluster.scheduler();
+    assert.equal(await cluster.bound("second"), "n2");
+    const { status } = await cluster.get(ResourceClaim, "c");
+    assert.deepEqual(status?.allocation, allocation);
+  }));
+
 test("two claims of a pod are served by one node", () =>
   withDevices([1, 2, 1], async (cluster) => {
     await cluster.scheduler();
