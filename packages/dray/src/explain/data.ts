@@ -185,7 +185,7 @@ export type ChangeKind =
   | "node"
   | "several";
 
-/** Where a pod is placed after a change. */
+/** The place of a pod after a change. */
 export interface Landing {
   readonly node: string;
   /**

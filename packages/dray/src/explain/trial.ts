@@ -143,12 +143,7 @@ export class Trial {
     const current = (pod: Pod): Pod => (replaced.get(labelOfObject(pod)) ?? pod) as Pod;
     const own = ungated(current(this.pod));
     for (const unit of this.rivals) if (!isGone(unit, gone)) await scheduleUnit(scheduler, unit);
-    for (const unit of taken === undefined ? [] : this.#equals) {
-      if (isGone(unit, gone)) continue;
-      const placements = await scheduleUnit(scheduler, unit);
-      if (placements.every(({ type }) => type === "placed"))
-        for (const { object } of unit.pods) taken!.push(nameOf(object));
-    }
+    if (taken !== undefined) await placeEquals(scheduler, this.#equals, gone, taken);
     const names = [
       ...this.nodes,
       ...objects.flatMap(({ kind, metadata }) => (kind === "Node" ? [metadata.name] : [])),
@@ -196,6 +191,21 @@ export class Trial {
     }
     for (const object of others.values()) scheduler.add(object as OfflineObject);
     return scheduler;
+  }
+}
+
+/** Adds the names of the pods that were placed. */
+async function placeEquals(
+  scheduler: OfflineScheduler,
+  units: readonly PodUnit[],
+  gone: ReadonlySet<string>,
+  taken: string[],
+): Promise<void> {
+  for (const unit of units) {
+    if (isGone(unit, gone)) continue;
+    const placements = await scheduleUnit(scheduler, unit);
+    if (!placements.every(({ type }) => type === "placed")) continue;
+    for (const { object } of unit.pods) taken.push(nameOf(object));
   }
 }
 
