@@ -1,4 +1,4 @@
-import type { ApiRequest, ApiResponse, Clock, Log, UserInfo } from "@dray/client";
+import type { ApiRequest, ApiResponse, Clock, Log, UserInfo, WorkQueueMetrics } from "@dray/client";
 import type { Certificate } from "../certificates/pki.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import type { LoopbackPods } from "../proxy/loopback-pods.ts";
@@ -21,6 +21,7 @@ export interface AggregatorParts {
   readonly proxyClient: Certificate | undefined;
   readonly clock: Clock;
   readonly log: Log;
+  readonly workQueues?: WorkQueueMetrics | undefined;
 }
 
 const openAPIRoot = "/openapi/v3/";
@@ -32,11 +33,12 @@ export class Aggregator {
   readonly #backEnds: BackEnds;
   readonly #clock: Clock;
 
-  constructor({ own, storage, loopbackPods, resources, proxyClient, clock, log }: AggregatorParts) {
+  constructor(parts: AggregatorParts) {
+    const { own, storage, loopbackPods, resources, proxyClient, clock, log, workQueues } = parts;
     this.#clock = clock;
     this.#backEnds = new BackEnds({ storage, loopbackPods }, proxyClient);
-    this.#local = new LocalServices({ own, storage, resources, clock, log });
-    this.remote = new RemoteServices({ own, storage, backEnds: this.#backEnds, clock, log });
+    this.#local = new LocalServices({ own, storage, resources, clock, log, workQueues });
+    this.remote = new RemoteServices({ own, storage, backEnds: this.#backEnds, clock, log, workQueues });
   }
 
   /** Creates the APIServices of the server's own versions, and follows all APIServices. */

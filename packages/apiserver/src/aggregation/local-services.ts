@@ -1,6 +1,6 @@
 import { StatusError } from "@dray/api";
 import type { APIService, APIServiceSpec } from "@dray/api/apiregistration/v1";
-import { type Clock, createWorkQueue, type Log, type WorkQueue } from "@dray/client";
+import { type Clock, createWorkQueue, type Log, type WorkQueue, type WorkQueueMetrics } from "@dray/client";
 import type { Definition } from "../kinds/apiextensions/custom-resource-definition/types.ts";
 import { localCondition } from "../kinds/apiregistration/api-service/strategy.ts";
 import type { ServedResource } from "../kinds/resources.ts";
@@ -31,6 +31,7 @@ interface LocalServicesParts {
   readonly resources: readonly ServedResource[];
   readonly clock: Clock;
   readonly log: Log;
+  readonly workQueues?: WorkQueueMetrics | undefined;
 }
 
 /**
@@ -55,14 +56,15 @@ export class LocalServices {
   readonly #synced = new Set<string>();
   #scheduled = false;
 
-  constructor({ own, storage, resources, clock, log }: LocalServicesParts) {
+  constructor({ own, storage, resources, clock, log, workQueues }: LocalServicesParts) {
     this.#own = own;
     this.#served = own.served("apiregistration.k8s.io", "apiservices");
     this.#cache = storage.cache(this.#served.stored.resource);
     this.#definitions = storage.cache("customresourcedefinitions");
     this.#builtIn = builtInServices(resources);
     const reconcile = (name: string): Promise<void> => this.#reconcile(name);
-    this.#queue = createWorkQueue({ name: "apiservices", clock, log, reconcile, concurrency: 5 });
+    const common = { clock, log, concurrency: 5, ...(workQueues && { metrics: workQueues }) };
+    this.#queue = createWorkQueue({ ...common, name: "apiservices", reconcile });
   }
 
   /** Creates what is missing, with one durable commit, and follows changes from then on. */

@@ -1,6 +1,6 @@
 import { StatusError } from "@dray/api";
 import type { APIService } from "@dray/api/apiregistration/v1";
-import { type Clock, createWorkQueue, type Log, type WorkQueue } from "@dray/client";
+import { type Clock, createWorkQueue, type Log, type WorkQueue, type WorkQueueMetrics } from "@dray/client";
 import type { ServedResource } from "../kinds/resources.ts";
 import { serviceLabel } from "../proxy/service-address.ts";
 import type { Subscriber } from "../storage/cache.ts";
@@ -33,6 +33,7 @@ export interface RemoteServicesParts {
   readonly backEnds: BackEnds;
   readonly clock: Clock;
   readonly log: Log;
+  readonly workQueues?: WorkQueueMetrics | undefined;
 }
 
 /**
@@ -53,8 +54,8 @@ export class RemoteServices {
   constructor(parts: RemoteServicesParts) {
     this.#parts = parts;
     this.#served = parts.own.served("apiregistration.k8s.io", "apiservices");
-    const { clock, log } = parts;
-    const common = { clock, log, concurrency: 5 };
+    const { clock, log, workQueues } = parts;
+    const common = { clock, log, concurrency: 5, ...(workQueues && { metrics: workQueues }) };
     this.#checks = createWorkQueue({
       ...common,
       name: "apiservice-availability",

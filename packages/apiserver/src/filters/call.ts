@@ -11,6 +11,8 @@ export class Call {
   readonly notes: RequestNotes = { warnings: new Set() };
   /** Request timeout in milliseconds; for a watch, the time until it begins. Set by `withTimeout`. */
   limit = 0;
+  /** Milliseconds for which the request waited for a seat. */
+  waited = 0;
   /** Progress of a watch that holds a seat. Set by `withPriorityAndFairness`. */
   watch: WatchProgress | undefined;
   /** Undefined until `withRequestInfo` has parsed the path. */

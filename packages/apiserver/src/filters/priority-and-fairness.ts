@@ -7,10 +7,13 @@ import type { FilterParts } from "./parts.ts";
  *
  * Upstream: apiserver/pkg/server/filters/priority-and-fairness.go, WithPriorityAndFairness; maxinflight.go
  */
-export function withPriorityAndFairness({ limiter }: Pick<FilterParts, "limiter">): Filter {
-  return (next) => (call) =>
-    limiter.run(call, (watch) => {
+export function withPriorityAndFairness({ clock, limiter }: Pick<FilterParts, "clock" | "limiter">): Filter {
+  return (next) => (call) => {
+    const since = clock.now();
+    return limiter.run(call, (watch) => {
+      call.waited = clock.now() - since;
       call.watch = watch;
       return next(call);
     });
+  };
 }

@@ -17,6 +17,7 @@ export function withRequestMetrics({
       served,
       code: response.status,
       milliseconds: clock.now() - began,
+      waited: call.waited,
     });
     return response;
   };

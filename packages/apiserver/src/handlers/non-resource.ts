@@ -1,4 +1,4 @@
-import type { ApiRequest, ApiResponse, Clock } from "@dray/client";
+import { type ApiRequest, type ApiResponse, type Clock, HealthMetrics } from "@dray/client";
 import { openIdResponse } from "../authentication/openid.ts";
 import type { ServiceAccountTokens } from "../authentication/service-account.ts";
 import type { Discovery } from "../discovery/documents.ts";
@@ -9,7 +9,7 @@ import { Swagger } from "../discovery/swagger.ts";
 import { versionInfo } from "../discovery/version.ts";
 import { methodNotAllowed, notServed } from "../errors/status.ts";
 import { bodyResponse, noPage, textResponse } from "../http/response.ts";
-import { type HealthCheck, healthResponse, healthText } from "../observe/health.ts";
+import { type HealthCheck, healthResponse, observeAll } from "../observe/health.ts";
 import { checkProduced } from "../request/accept.ts";
 import type { RequestInfo } from "../request/info.ts";
 
@@ -43,6 +43,7 @@ export class NonResourcePaths {
   readonly #openAPI: OpenAPI;
   readonly #swagger: Swagger;
   readonly #statusPage: StatusPage;
+  readonly #slis = new HealthMetrics();
 
   constructor(parts: NonResourceParts) {
     this.#parts = parts;
@@ -81,7 +82,8 @@ export class NonResourcePaths {
       case "/metrics":
         return metrics(this.#parts.metrics());
       case "/metrics/slis":
-        return metrics(healthText(this.#parts.health));
+        observeAll(this.#parts.health, this.#slis);
+        return metrics(this.#slis.text());
       case "/statusz":
         return this.#statusPage.response(request);
     }

@@ -1,5 +1,5 @@
 import { quoted } from "@dray/api";
-import type { ApiResponse } from "@dray/client";
+import type { ApiResponse, HealthMetrics } from "@dray/client";
 import { bodyResponse, textResponse } from "../http/response.ts";
 
 /** A check of `/healthz`, `/livez` and `/readyz`. */
@@ -60,13 +60,12 @@ function oneCheck(check: HealthCheck | undefined): ApiResponse {
   return bodyResponse(200, headers, () => "ok");
 }
 
-/** Formats the checks as the metric for service level indicators (`/metrics/slis`, KEP-3466). */
-export function healthText(checks: readonly HealthCheck[]): string {
-  const lines = ["# TYPE kubernetes_healthcheck gauge"];
+const healthTypes = ["healthz", "livez", "readyz"] as const;
+
+/** Makes all checks for the metrics of service level indicators (`/metrics/slis`, KEP-3466). */
+export function observeAll(checks: readonly HealthCheck[], metrics: HealthMetrics): void {
   for (const { name, readiness, problem } of checks) {
-    for (const type of readiness ? ["readyz"] : ["healthz", "livez", "readyz"]) {
-      lines.push(`kubernetes_healthcheck{name="${name}",type="${type}"} ${problem() === undefined ? 1 : 0}`);
-    }
+    const passes = problem() === undefined;
+    for (const type of readiness ? (["readyz"] as const) : healthTypes) metrics.observe(name, type, passes);
   }
-  return `${lines.join("\n")}\n`;
 }

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { silentLog } from "@dray/client";
+import { readExposition } from "@dray/testing/exposition";
+import { partial } from "@dray/testing/partial";
+import type { Limiter } from "../flowcontrol/limiter.ts";
+import type { Storage } from "../storage/storage.ts";
 import { testServer } from "../testing/server.ts";
+import { Metrics } from "./metrics.ts";
 
 test("requests are counted by resource, and unknown names have no labels", async () => {
   const { server, call } = await testServer();
@@ -35,4 +41,53 @@ test("requests are counted by resource, and unknown names have no labels", async
   }
   assert.ok((await requests()).length < first.length + 20);
   await server.close();
+});
+
+test("metrics are in the text format, and those of service levels leave out waits and dry runs", async () => {
+  const { server, call } = await testServer();
+  await call("POST", "/api/v1/namespaces/default/configmaps?dryRun=All", {
+    body: { metadata: { name: "a" } },
+  });
+  await call("POST", "/api/v1/namespaces/default/configmaps", { body: { metadata: { name: "a" } } });
+  const read = readExposition((await call("GET", "/metrics")).body);
+  const posts = (name: string) =>
+    (read.get(name.replace(/_count$/, ""))?.samples ?? [])
+      .filter(({ name: own, labels }) => own === name && labels["resource"] === "configmaps")
+      .map(({ labels, value }) => [labels["verb"], labels["scope"], labels["dry_run"], value]);
+  assert.deepEqual(posts("apiserver_request_duration_seconds_count"), [
+    ["POST", "namespace", "All", 1],
+    ["POST", "namespace", "", 1],
+  ]);
+  assert.deepEqual(posts("apiserver_request_sli_duration_seconds_count"), [
+    ["POST", "namespace", undefined, 2],
+  ]);
+  assert.ok(read.get("workqueue_depth")?.samples.some(({ labels }) => labels["name"] === "apiservices"));
+  assert.ok(read.get("process_resident_memory_bytes")!.samples[0]!.value > 1 << 20);
+  const unavailable = read.get("aggregator_unavailable_apiservice")?.samples ?? [];
+  assert.ok(unavailable.some(({ labels, value }) => labels["name"] === "v1.apps" && value === 0));
+  const slis = readExposition((await call("GET", "/metrics/slis")).body);
+  for (const name of ["kubernetes_healthcheck", "kubernetes_healthchecks_total"])
+    assert.ok(
+      slis.get(name)?.samples.some(({ labels }) => labels["type"] === "livez"),
+      name,
+    );
+  await server.close();
+});
+
+test("service levels leave out time in the queues of priority and fairness", () => {
+  const metrics = new Metrics();
+  const response = { method: "GET", info: undefined, served: undefined, code: 200 };
+  metrics.count({ ...response, milliseconds: 5000, waited: 4000 });
+  const storage = partial<Storage>({
+    caches: () => new Map(),
+    cache: () => ({ prefix: "", range: () => [] }) as never,
+  });
+  const text = metrics.text(storage, partial<Limiter>({ metrics: () => [], count: () => 0 }), silentLog);
+  const sums = ["apiserver_request_duration_seconds", "apiserver_request_sli_duration_seconds"].map(
+    (name) =>
+      readExposition(text)
+        .get(name)
+        ?.samples.find((sample) => sample.name === `${name}_sum`)?.value,
+  );
+  assert.deepEqual(sums, [5, 1]);
 });

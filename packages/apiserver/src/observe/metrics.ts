@@ -1,14 +1,17 @@
 import { type Features, gateStage } from "@dray/api";
-import type { Log } from "@dray/client";
+import type { APIService } from "@dray/api/apiregistration/v1";
+import { type Log, MetricsRegistry, WorkQueueMetrics } from "@dray/client";
 import type { Limiter } from "../flowcontrol/limiter.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import type { RequestInfo } from "../request/info.ts";
 import type { Storage } from "../storage/storage.ts";
 
 /** Upper bounds of the histogram of durations, in seconds, as upstream. */
-const bounds = [
+const durationBounds = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
 ];
+/** Those of the durations that service level indicators count. */
+const sliBounds = durationBounds.slice(2);
 /** Verbs whose label differs from their name. */
 const verbs: Readonly<Record<string, string | undefined>> = {
   create: "POST",
@@ -18,13 +21,19 @@ const verbs: Readonly<Record<string, string | undefined>> = {
 /** Methods with a label of their own; all others share one (OtherRequestMethod). */
 const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
+/** Durations by bound, not cumulative; the last is the overflow bucket. */
+interface Durations {
+  readonly counts: number[];
+  /** Seconds. */
+  sum: number;
+}
+
 /** Counters of requests with the same labels. */
 interface Counted {
   readonly byCode: Map<number, number>;
-  /** Counts by bound, not cumulative; the last is the overflow bucket. */
-  readonly durations: number[];
-  /** Seconds. */
-  sum: number;
+  readonly durations: Durations;
+  /** Shared with the requests whose labels differ in `dry_run` only. */
+  readonly slis: Durations;
 }
 
 /** A response to count. */
@@ -36,26 +45,33 @@ interface CountedResponse {
   readonly code: number;
   /** Milliseconds until the response began. */
   readonly milliseconds: number;
+  /** How many of them the request waited for a seat of priority and fairness. */
+  readonly waited: number;
 }
 
 /** Counts the server's work, with kube-apiserver's metric names. */
 export class Metrics {
   /** By their labels. */
   readonly #requests = new Map<string, Counted>();
+  /** By their labels without `dry_run`. */
+  readonly #slis = new Map<string, Durations>();
+  readonly #registry = new MetricsRegistry();
+  /** Metrics of the work queues of the server. */
+  readonly workQueues = new WorkQueueMetrics(this.#registry);
 
-  count({ method, info, served, code, milliseconds }: CountedResponse): void {
+  count({ method, info, served, code, milliseconds, waited }: CountedResponse): void {
     const labels = labelsOf(method, info, served);
     let counted = this.#requests.get(labels);
     if (counted === undefined) {
-      const durations = new Array<number>(bounds.length + 1).fill(0);
-      counted = { byCode: new Map(), durations, sum: 0 };
+      const shared = labels.replace(/dry_run="[^"]*",/, "");
+      const slis = this.#slis.get(shared) ?? noDurations(sliBounds);
+      this.#slis.set(shared, slis);
+      counted = { byCode: new Map(), durations: noDurations(durationBounds), slis };
       this.#requests.set(labels, counted);
     }
     counted.byCode.set(code, (counted.byCode.get(code) ?? 0) + 1);
-    const seconds = milliseconds / 1000;
-    const bucket = bounds.findIndex((bound) => seconds <= bound);
-    counted.durations[bucket < 0 ? bounds.length : bucket]!++;
-    counted.sum += seconds;
+    observe(counted.durations, durationBounds, milliseconds / 1000);
+    observe(counted.slis, sliBounds, Math.max(0, milliseconds - waited) / 1000);
   }
 
   /**
@@ -72,46 +88,111 @@ export class Metrics {
 
   /** Returns the text exposition format of Prometheus. */
   text(storage: Storage, limiter: Limiter, log: Log): string {
-    const lines = ["# TYPE apiserver_request_total counter"];
-    for (const [labels, { byCode }] of this.#requests) {
-      for (const [code, count] of byCode) {
-        lines.push(`apiserver_request_total{code="${code}",${labels}} ${count}`);
-      }
-    }
-    lines.push("# TYPE apiserver_request_duration_seconds histogram");
-    for (const [labels, counted] of this.#requests) {
-      for (const each of histogramLines("apiserver_request_duration_seconds", labels, counted))
-        lines.push(each);
-    }
-    lines.push("# TYPE apiserver_current_inflight_requests gauge");
-    for (const kind of ["mutating", "readOnly"] as const) {
-      lines.push(`apiserver_current_inflight_requests{request_kind="${kind}"} ${limiter.count(kind)}`);
-    }
-    lines.push("# TYPE apiserver_storage_objects gauge", "# TYPE apiserver_longrunning_requests gauge");
-    for (const [resource, cache] of storage.caches()) {
-      lines.push(`apiserver_storage_objects{resource="${resource}"} ${cache.size}`);
-      lines.push(
-        `apiserver_longrunning_requests{component="apiserver",resource="${resource}",verb="WATCH"} ${cache.watchers}`,
-      );
-    }
-    for (const each of limiter.metrics()) lines.push(each);
-    lines.push(
-      "# TYPE dray_log_lines_dropped_total counter",
+    return [
+      ...this.#requestLines(),
+      ...headOf(
+        "apiserver_current_inflight_requests",
+        "gauge",
+        "[STABLE] Number of requests that are being served, per request kind.",
+      ),
+      ...(["mutating", "readOnly"] as const).map(
+        (kind) => `apiserver_current_inflight_requests{request_kind="${kind}"} ${limiter.count(kind)}`,
+      ),
+      ...storageLines(storage),
+      ...limiter.metrics(),
+      ...headOf("dray_log_lines_dropped_total", "counter", "Log lines that could not be written."),
       `dray_log_lines_dropped_total ${log.droppedLines ?? 0}`,
-    );
-    return `${lines.join("\n")}\n`;
+      this.#registry.text(),
+    ].join("\n");
+  }
+
+  #requestLines(): string[] {
+    const [total, duration, sli] = [
+      "apiserver_request_total",
+      "apiserver_request_duration_seconds",
+      "apiserver_request_sli_duration_seconds",
+    ];
+    const requests = [...this.#requests];
+    return [
+      ...headOf(
+        total,
+        "counter",
+        "[STABLE] Counter of apiserver requests broken out for each verb, dry run value, group, version, resource, scope, component, and HTTP response code.",
+      ),
+      ...requests.flatMap(([labels, { byCode }]) =>
+        [...byCode].map(([code, count]) => `${total}{code="${code}",${labels}} ${count}`),
+      ),
+      ...headOf(
+        duration,
+        "histogram",
+        "[STABLE] Response latency distribution in seconds for each verb, dry run value, group, version, resource, subresource, scope and component.",
+      ),
+      ...requests.flatMap(([labels, { durations }]) =>
+        histogramLines(duration, labels, durationBounds, durations),
+      ),
+      ...headOf(
+        sli,
+        "histogram",
+        "[ALPHA] Response latency distribution (not counting priority & fairness queue wait times) in seconds for each verb, group, version, resource, subresource, scope and component.",
+      ),
+      ...[...this.#slis].flatMap(([labels, durations]) => histogramLines(sli, labels, sliBounds, durations)),
+    ];
   }
 }
 
-function histogramLines(name: string, labels: string, { durations, sum }: Counted): string[] {
-  const lines: string[] = [];
+/** Objects and watches by resource, and the API servers behind this one. */
+function storageLines(storage: Storage): string[] {
+  const caches = [...storage.caches()];
+  const available = ({ status }: APIService): boolean =>
+    status?.conditions?.some(({ type, status }) => type === "Available" && status === "True") ?? false;
+  const services = storage.cache("apiservices");
+  return [
+    ...headOf("apiserver_storage_objects", "gauge", "[STABLE] Number of stored objects, by resource."),
+    ...caches.map(([resource, cache]) => `apiserver_storage_objects{resource="${resource}"} ${cache.size}`),
+    ...headOf("apiserver_longrunning_requests", "gauge", "[STABLE] Number of watches, by resource."),
+    ...caches.map(
+      ([resource, cache]) =>
+        `apiserver_longrunning_requests{component="apiserver",resource="${resource}",verb="WATCH"} ${cache.watchers}`,
+    ),
+    ...headOf(
+      "aggregator_unavailable_apiservice",
+      "gauge",
+      "[ALPHA] Gauge of APIServices which are marked as unavailable broken down by APIService name.",
+    ),
+    ...[...services.range(services.prefix)].map(
+      ({ object }) =>
+        `aggregator_unavailable_apiservice{name="${object.metadata.name}"} ${available(object as APIService) ? 0 : 1}`,
+    ),
+  ];
+}
+
+function headOf(name: string, type: string, help: string): string[] {
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`];
+}
+
+function noDurations(bounds: readonly number[]): Durations {
+  return { counts: new Array<number>(bounds.length + 1).fill(0), sum: 0 };
+}
+
+function observe(durations: Durations, bounds: readonly number[], seconds: number): void {
+  let bucket = 0;
+  while (bucket < bounds.length && seconds > bounds[bucket]!) bucket++;
+  durations.counts[bucket]!++;
+  durations.sum += seconds;
+}
+
+function histogramLines(
+  name: string,
+  labels: string,
+  bounds: readonly number[],
+  { counts, sum }: Durations,
+): string[] {
   let total = 0;
-  durations.forEach((count, index) => {
+  const buckets = counts.map((count, index) => {
     total += count;
-    lines.push(`${name}_bucket{${labels},le="${bounds[index] ?? "+Inf"}"} ${total}`);
+    return `${name}_bucket{${labels},le="${bounds[index] ?? "+Inf"}"} ${total}`;
   });
-  lines.push(`${name}_sum{${labels}} ${sum}`, `${name}_count{${labels}} ${total}`);
-  return lines;
+  return [...buckets, `${name}_sum{${labels}} ${sum}`, `${name}_count{${labels}} ${total}`];
 }
 
 function labelsOf(method: string, info: RequestInfo | undefined, served: ServedResource | undefined): string {

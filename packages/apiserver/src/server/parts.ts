@@ -1,6 +1,6 @@
 import { type Features, minorOf } from "@dray/api";
 import type { Node } from "@dray/api/core/v1";
-import type { ApiRequest, ApiResponse, Clock, Log } from "@dray/client";
+import { type ApiRequest, type ApiResponse, type Clock, type Log, ProcessMetrics } from "@dray/client";
 import { Admission } from "../admission/admission.ts";
 import type { AdmissionContext } from "../admission/context.ts";
 import { createAdmissionPlugins } from "../admission/plugins.ts";
@@ -101,6 +101,7 @@ export function createParts(foundation: Foundation): ServerParts {
     );
   };
   const control = createControl(foundation, servedBy);
+  const metrics = new Metrics();
   const aggregator = new Aggregator({
     own,
     storage,
@@ -109,8 +110,8 @@ export function createParts(foundation: Foundation): ServerParts {
     proxyClient: options.proxyClient,
     clock,
     log,
+    workQueues: metrics.workQueues,
   });
-  const metrics = new Metrics();
   const largeWork = new LargeWork(foundation.elapsed);
   const discovery = new Discovery(resources, aggregator.remote);
   const info = { clientAuthority: options.serving?.clientAuthority, requestHeader: options.requestHeader };
@@ -246,6 +247,7 @@ function nonResourcePaths(
   { discovery, control, metrics }: NonResourceSources,
 ): NonResourcePaths {
   const { advertisedAddress = "127.0.0.1", advertisedPort = defaultPort } = options;
+  const ofProcess = new ProcessMetrics({ clock, release: features.version });
   return new NonResourcePaths({
     discovery,
     release: features.version,
@@ -253,7 +255,8 @@ function nonResourcePaths(
     health: healthChecks({ storage, startup, hasEnded: () => signal.aborted }),
     tokens,
     jwksUri: options.serviceAccounts?.jwksUri,
-    metrics: () => `${Metrics.gates(features)}${metrics.text(storage, control.limiter, log)}`,
+    metrics: () =>
+      `${Metrics.gates(features)}${metrics.text(storage, control.limiter, log)}${ofProcess.text()}`,
     dump: control.dump,
     address: hostPort(advertisedAddress, advertisedPort),
   });
