@@ -170,7 +170,7 @@ class NodeAgent {
   async #startParts(): Promise<number> {
     const { runtime, node, options, nodeAddress, signal } = this.#context;
     await runtime.start();
-    const port = await this.#servers.node.listen(options.port ?? 0);
+    const port = await this.#servers.node.listen(options.port);
     if (options.readOnlyPort !== undefined) {
       const at = { port: options.readOnlyPort, host: options.address ?? nodeAddress };
       await this.#servers.readOnly.listen((await runtime.nodeNetwork?.listen(at.port)) ?? at);

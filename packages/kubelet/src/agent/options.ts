@@ -48,7 +48,7 @@ export interface KubeletOptions {
    * node with a network of its own listens on all its addresses.
    */
   readonly address?: string;
-  /** Port of the node's HTTPS endpoints; any free one by default. */
+  /** Port of the node's HTTPS endpoints; 10250 by default, or any free one where another program has it. */
   readonly port?: number;
   /** Port of `/healthz` over HTTP on 127.0.0.1; not served by default. */
   readonly healthzPort?: number;

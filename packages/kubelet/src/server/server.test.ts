@@ -16,7 +16,11 @@ const { certificate, key } = await issueCertificate(
   now,
 );
 
-async function serve(t: TestContext, timeouts: { header?: number; idle?: number } = {}): Promise<number> {
+async function serve(
+  t: TestContext,
+  timeouts: { header?: number; idle?: number } = {},
+  port: number | "kubelet's" = 0,
+): Promise<number> {
   const server = new NodeServer({
     client: {} as Client,
     runtime: {} as RuntimeService,
@@ -30,7 +34,7 @@ async function serve(t: TestContext, timeouts: { header?: number; idle?: number 
     documents: new Map(),
   });
   t.after(() => server.close());
-  return server.listen(0);
+  return server.listen(port === "kubelet's" ? undefined : port);
 }
 
 const tls = (port: number) => {
@@ -47,6 +51,12 @@ test("a path that cannot be decoded is a mistake of the client", async (t) => {
     const answer = (await socket.toArray()).join("");
     assert.match(answer, /^HTTP\/1\.1 400 .*is not a valid URL path/s, path);
   }
+});
+
+test("a second node of the machine gets a free port, as the first has that of kubelets", async (t) => {
+  const [first, second] = [await serve(t, {}, "kubelet's"), await serve(t, {}, "kubelet's")];
+  // Another test may have the port at this moment.
+  assert.ok(second !== 10_250 && second !== first, `${first} and ${second}`);
 });
 
 test("a connection without a handshake, a header or a further request is closed", async (t) => {

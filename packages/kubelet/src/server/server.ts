@@ -21,6 +21,9 @@ const headerTimeout = 32_000;
 /** Timeout of an idle connection. Upstream: pkg/kubelet/server/server.go, ListenAndServeKubeletServer. */
 const idleTimeout = 90_000;
 
+/** Upstream: pkg/cluster/ports/ports.go, KubeletPort. */
+const kubeletPort = 10_250;
+
 /** Certificates of the node's HTTPS endpoints, in PEM. */
 export interface Serving {
   readonly cert: string;
@@ -104,21 +107,30 @@ export class NodeServer {
     });
   }
 
-  /** Listens in the network of the node. Returns the port. */
-  async listen(port: number): Promise<number> {
+  /**
+   * Listens in the network of the node. Returns the port: without a given one that of kubelets, where
+   * programs such as Prometheus' operator look for them, or any free one.
+   */
+  async listen(port: number | undefined): Promise<number> {
     const { renew, clientCA } = this.#options.serving;
     renew?.(
       ({ cert, key }) =>
         this.#server.setSecureContext({ cert, key, ...(clientCA === undefined ? {} : { ca: clientCA }) }),
       this.#stop.signal,
     );
+    if (port !== undefined) return this.#listenOn(port);
+    return this.#listenOn(kubeletPort).catch(() => this.#listenOn(0));
+  }
+
+  async #listenOn(port: number): Promise<number> {
     const { runtime, address } = this.#options;
     const inNode = await runtime.nodeNetwork?.listen(port);
     return new Promise((resolve, reject) => {
       this.#server.once("error", reject);
-      this.#server.listen(inNode ?? { port, host: address }, () =>
-        resolve((this.#server.address() as AddressInfo).port),
-      );
+      this.#server.listen(inNode ?? { port, host: address }, () => {
+        this.#server.off("error", reject);
+        resolve((this.#server.address() as AddressInfo).port);
+      });
     });
   }
 
