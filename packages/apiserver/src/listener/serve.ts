@@ -5,6 +5,7 @@ import { encodeJSON } from "../encoding/codec.ts";
 import { statusObject } from "../errors/status.ts";
 import type { Exchange, ResponseHeaders } from "../http/exchange.ts";
 import { bodyLimit } from "../request/body-limit.ts";
+import { BodyBudget, type BodyRoom } from "./body-budget.ts";
 import { type CredentialParts, credentialOf } from "./credential.ts";
 import { minRate } from "./timeouts.ts";
 import { type Waiting, WaitingBytes } from "./waiting-bytes.ts";
@@ -18,8 +19,10 @@ const maxUnsentBytes = 256 * 2 ** 20;
 const sliceLength = 32 * 1024;
 /** Maximum total bytes that wait for all watchers. */
 const maxWaitingBytes = 64 * 2 ** 20;
-/** A larger body is read only after its sender is authorized. */
-const maxUnauthorizedBodyBytes = 64 * 1024;
+/** A larger body is read only after its sender is authorized, and counts for `maxBodyBytes`. */
+const maxSmallBodyBytes = 64 * 1024;
+/** Maximum total bytes of large bodies, from their first byte to the response. */
+const maxBodyBytes = 16 * 2 ** 20;
 /**
  * Minimum size of responses that are compressed for clients that accept it (defaultGzipThresholdBytes of
  * kube-apiserver).
@@ -63,6 +66,7 @@ export class Service {
   readonly #progressTimeout: number;
   readonly #proxies: FrontProxies | undefined;
   readonly #waiting: WaitingBytes;
+  readonly #bodies: BodyBudget;
   /** Total bytes that the clients have not taken yet. */
   #unsent = 0;
 
@@ -70,6 +74,7 @@ export class Service {
     this.#handler = handler;
     this.#clock = clock;
     this.#waiting = new WaitingBytes(clock, maxWaitingBytes);
+    this.#bodies = new BodyBudget(clock, maxBodyBytes);
     this.#log = log;
     this.#progressTimeout = progressTimeout;
     this.#proxies = proxies;
@@ -99,22 +104,10 @@ export class Service {
 
   async #serve(exchange: Exchange): Promise<void> {
     const request = new ExchangeRequest(exchange, { clock: this.#clock, proxies: this.#proxies });
-    let response = mayBeLarge(exchange) ? this.#handler.refusal(request) : undefined;
-    if (response !== undefined) exchange.discardBody();
-    else {
-      const body = await readBody(exchange, this.#clock, this.#progressTimeout);
-      if (body === undefined) {
-        exchange.discardBody();
-        fail(exchange, {
-          reason: "RequestEntityTooLarge",
-          code: 413,
-          message: `Request entity too large: limit is ${bodyLimit}`,
-        });
-        return;
-      }
-      request.body = body;
-      response = await this.#handler.handle(request);
-    }
+    const refusal = mayBeLarge(exchange) ? this.#handler.refusal(request) : undefined;
+    if (refusal !== undefined) exchange.discardBody();
+    const response = refusal ?? (await this.#handled(exchange, request));
+    if (response === undefined) return;
     if (exchange.answer.destroyed) {
       if (response.type === "upgrade") response.discard();
       return;
@@ -126,6 +119,33 @@ export class Service {
     else await this.#send(exchange, response.status, response.headers, response.bytes());
   }
 
+  /** Returns the response to a request whose body is read first; undefined if the body was rejected. */
+  async #handled(exchange: Exchange, request: ExchangeRequest): Promise<ApiResponse | undefined> {
+    const bytes = declaredLength(exchange) ?? bodyLimit;
+    let room: BodyRoom | undefined;
+    let hasEnded = false;
+    const takeRoom = async (): Promise<boolean> => {
+      const abort = (): void => this.#abort(exchange, "sends its body too slowly while others wait");
+      room = await this.#bodies.take({ bytes, signal: request.signal, abort });
+      if (hasEnded) room?.release();
+      return room !== undefined;
+    };
+    try {
+      const reading = { clock: this.#clock, progressTimeout: this.#progressTimeout, takeRoom };
+      const body = await readBody(exchange, reading);
+      if (!(body instanceof Uint8Array)) {
+        if (!exchange.answer.destroyed) reject(exchange, body);
+        return undefined;
+      }
+      room?.received(body.length);
+      request.body = body;
+      return await this.#handler.handle(request);
+    } finally {
+      hasEnded = true;
+      room?.release();
+    }
+  }
+
   async #send(
     exchange: Exchange,
     status: number,
@@ -135,8 +155,7 @@ export class Service {
     const { answer } = exchange;
     const large = bytes.length > minCompressedBytes;
     if (large && this.#unsent + bytes.length > maxUnsentBytes && this.#unsent > 0) {
-      const message = "Too many requests, please try again later.";
-      fail(exchange, { reason: "TooManyRequests", code: 429, message }, { "retry-after": "1" });
+      fail(exchange, tooManyRequests, retryLater);
       return;
     }
     this.#unsent += bytes.length;
@@ -213,8 +232,8 @@ export class Service {
     };
   }
 
-  #abort(exchange: Exchange): void {
-    this.#log.warn({ url: exchange.url }, "a client that takes nothing of its answer was cut off");
+  #abort(exchange: Exchange, why = "takes nothing of its answer"): void {
+    this.#log.warn({ url: exchange.url }, `a client that ${why} was cut off`);
     exchange.abort();
   }
 }
@@ -276,34 +295,83 @@ function within(
   });
 }
 
+/** Upstream: apiserver/pkg/server/filters/maxinflight.go, tooManyRequests */
+const tooManyRequests = {
+  reason: "TooManyRequests",
+  code: 429,
+  message: "Too many requests, please try again later.",
+} as const;
+const retryLater = { "retry-after": "1" };
+const tooLarge = {
+  reason: "RequestEntityTooLarge",
+  code: 413,
+  message: `Request entity too large: limit is ${bodyLimit}`,
+} as const;
+
+/** Why a body is not read. */
+type BodyRefusal = "RequestEntityTooLarge" | "TooManyRequests";
+
+/** Rejects a request whose body is not read. */
+function reject(exchange: Exchange, reason: BodyRefusal): void {
+  exchange.discardBody();
+  if (reason === "TooManyRequests") fail(exchange, tooManyRequests, retryLater);
+  else fail(exchange, tooLarge);
+}
+
 /** Reports whether the body may be large; so may one of unknown length. */
-function mayBeLarge({ body, headers }: Exchange): boolean {
-  return body !== undefined && !(Number(headers["content-length"]) <= maxUnauthorizedBodyBytes);
+function mayBeLarge(exchange: Exchange): boolean {
+  return exchange.body !== undefined && (declaredLength(exchange) ?? bodyLimit) > maxSmallBodyBytes;
+}
+
+/** Length of the body by its header; undefined if it has none, or an invalid one. */
+function declaredLength({ headers }: Exchange): number | undefined {
+  const length = Number(headers["content-length"] ?? Number.NaN);
+  return length >= 0 ? length : undefined;
+}
+
+/** Parts of the reading of a body. */
+interface Reading {
+  readonly clock: Clock;
+  readonly progressTimeout: number;
+  /**
+   * Called for a large body when a small one would be complete: resolves false if there is no room for it.
+   */
+  readonly takeRoom: () => Promise<boolean>;
 }
 
 /**
- * Reads the whole body; undefined if it is larger than the limit. Rejects if the client disconnects or takes
- * too long.
+ * Reads the whole body, or returns why it is rejected. Rejects if the client disconnects or takes too long.
  */
 function readBody(
   exchange: Exchange,
-  clock: Clock,
-  progressTimeout: number,
-): Promise<Uint8Array | undefined> | Uint8Array | undefined {
-  const { body, headers } = exchange;
+  { clock, progressTimeout, takeRoom }: Reading,
+): Promise<Uint8Array | BodyRefusal> | Uint8Array | BodyRefusal {
+  const { body } = exchange;
   if (body === undefined) return nothing;
-  if (Number(headers["content-length"] ?? 0) > bodyLimit) return undefined;
+  if ((declaredLength(exchange) ?? 0) > bodyLimit) return "RequestEntityTooLarge";
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
+    let isRefused = false;
+    let hasRoom: Promise<boolean> | undefined;
     const stop = clock.after(progressTimeout, () => {
       reject(new Error("the client did not complete its request in time"));
       exchange.abort();
     });
     body.on("data", (chunk: Buffer) => {
+      if (isRefused) return;
+      const isSmall = size <= maxSmallBodyBytes;
       size += chunk.length;
-      if (size > bodyLimit) resolve(undefined);
+      if (size > bodyLimit) resolve("RequestEntityTooLarge");
       else chunks.push(chunk);
+      if (!isSmall || size <= maxSmallBodyBytes) return;
+      body.pause();
+      hasRoom = takeRoom();
+      hasRoom.then((taken) => {
+        isRefused = !taken;
+        if (isRefused) resolve("TooManyRequests");
+        body.resume();
+      }, reject);
     });
     const disconnected = (): void => {
       stop();
@@ -313,7 +381,10 @@ function readBody(
     body.once("end", () => {
       stop();
       body.off("close", disconnected);
-      resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
+      const whole = (): Buffer => (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+      // The body may end while it is paused.
+      if (hasRoom === undefined) resolve(whole());
+      else hasRoom.then((taken) => taken && resolve(whole()), reject);
     });
   });
 }
