@@ -5,7 +5,14 @@ import type { JudgedDevice } from "../inventory/units.ts";
 import { nameOf } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
 import { counted, names } from "../text/words.ts";
-import { allocatedClasses, countsOf, deviceRow, headroomData, requestedClasses } from "../top/rows.ts";
+import {
+  allocatedClasses,
+  countsOf,
+  deviceRow,
+  type HeadroomData,
+  headroomData,
+  requestedClasses,
+} from "../top/rows.ts";
 import { type ChosenDevices, chosenBy } from "./chosen.ts";
 import type { Explained, Fact } from "./data.ts";
 
@@ -27,7 +34,7 @@ export function explainClass(deviceClass: DeviceClass, inventory: Inventory): Re
     namespace: null,
     name,
     state,
-    summary: summaryOf(name, state, chosen, headroom?.count ?? 0),
+    summary: summaryOf(name, state, chosen, headroom),
     waits: [],
     placement: null,
     claims: [],
@@ -40,10 +47,16 @@ export function explainClass(deviceClass: DeviceClass, inventory: Inventory): Re
   };
 }
 
-function summaryOf(name: string, state: string, { ids, seen }: ChosenDevices, more: number): string {
+function summaryOf(
+  name: string,
+  state: string,
+  { ids, seen }: ChosenDevices,
+  more: HeadroomData | null,
+): string {
   if (state === "empty")
     return `class ${name} chooses none of the ${counted(seen, "device")} that nodes can reach`;
-  const left = more === 0 ? "no more can be had" : `${more} more can be had at once`;
+  const count = more === null ? "any number" : `${more.isLowerBound ? "at least " : ""}${more.count}`;
+  const left = more?.count === 0 ? "no more can be had" : `${count} more can be had at once`;
   return `class ${name} chooses ${counted(ids.size, "device")}: ${left}`;
 }
 

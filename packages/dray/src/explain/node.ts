@@ -1,7 +1,6 @@
 import type { Node } from "@dray/api/core/v1";
 import { hasClaims, isPodTerminal } from "@dray/api/pod";
 import { closedReason } from "../inventory/allocator.ts";
-import { headroomOf } from "../inventory/headroom.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import { nameOf } from "../manifests/place.ts";
 import { counted, names } from "../text/words.ts";
@@ -28,10 +27,7 @@ export function explainNode(node: Node, scene: Scene, inventory: Inventory): Rep
     (device) => device.node === name || device.node === undefined,
   );
   const classes = inventory.shapes.filter(({ kind }) => kind === "DeviceClass");
-  const headroom = classes.map((shape) => [
-    shape.name,
-    headroomData(headroomOf(inventory.allocator, [node], shape, known)),
-  ]);
+  const headroom = classes.map((shape) => [shape.name, headroomData(inventory.headroom(shape, [node]))]);
   const free = counted(counts.free, "device");
   return {
     kind: "Node",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { claim, gpuClass, type Manifest, node, slice, template } from "../plan/testing.ts";
 import { Inventory } from "./inventory.ts";
-import { classShape } from "./shapes.ts";
+import { classShape, type Shape } from "./shapes.ts";
 import { deviceClass, features, heldClaim, partitionedGpu, worldOf } from "./testing.ts";
 
 const inventory = (...objects: readonly Manifest[]): Inventory => new Inventory(worldOf(objects), features);
@@ -146,4 +146,88 @@ test("a device that is shared is partly taken while capacity is left", () => {
   assert.equal(states(shared("5"))["nic"], "partly");
   assert.equal(room(shared("5"), "gpu"), 1);
   assert.equal(states(shared("10"))["nic"], "allocated");
+});
+
+/** A GPU of seven slices as partitions of all sizes, at each place where they can be. */
+function slicedGpu(nodeName: string, gpu: string): Manifest[] {
+  const slices = (from: number, count: number): object =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`slice-${from + i}`, { value: "1" }]));
+  const partitions = [7, 4, 3, 2, 1].flatMap((size) =>
+    Array.from({ length: 8 - size }, (_, from) => ({
+      name: `${gpu}-${size}g-${from}`,
+      attributes: { kind: { string: `${size}g` } },
+      consumesCounters: [{ counterSet: gpu, counters: slices(from, size) }],
+    })),
+  );
+  const make = (name: string, more: object): Manifest => ({
+    apiVersion: "resource.k8s.io/v1",
+    kind: "ResourceSlice",
+    metadata: { name: `${nodeName}-${gpu}-${name}` },
+    spec: {
+      driver: "gpu.example.com",
+      nodeName,
+      pool: { name: `${nodeName}-${gpu}`, generation: 1, resourceSliceCount: 2 },
+      ...more,
+    },
+  });
+  return [
+    make("counters", { sharedCounters: [{ name: gpu, counters: slices(0, 7) }] }),
+    make("devices", { devices: partitions }),
+  ];
+}
+
+test("headroom over partitions of all sizes is exact: 56 on eight GPUs of seven slices", () => {
+  const gpus = Array.from({ length: 8 }, (_, i) => slicedGpu("a", `g${i}`)).flat();
+  const any = deviceClass("any", 'device.driver == "gpu.example.com"');
+  const large = deviceClass("large", 'device.attributes["gpu.example.com"].kind in ["2g", "3g", "4g"]');
+  const held = heldClaim("h", ["a-g0/g0-2g-1"], [], { exactly: { deviceClassName: "any" } });
+  const found = inventory(node("a"), ...gpus, any, large);
+  assert.deepEqual(found.headroom(classShape("any")), {
+    count: 56,
+    isLowerBound: false,
+    nodes: new Map([["a", 56]]),
+  });
+  assert.equal(room(found, "large"), 24);
+  // Slices 1 and 2 are in use: 0, and 3 to 6 are left.
+  assert.deepEqual(
+    ["any", "large"].map((name) => room(inventory(node("a"), ...gpus, any, large, held), name)),
+    [7 * 7 + 5, 7 * 3 + 2],
+  );
+});
+
+test("headroom of a template with several requests is that of the scarcest, and null without a limit", () => {
+  const nics = [
+    { name: "n0", allowMultipleAllocations: true, capacity: { rate: { value: "10" } } },
+    { name: "n1", allowMultipleAllocations: true, capacity: { rate: { value: "10" } } },
+  ];
+  const nicSlice = slice("a", nics, {}, "nic") as { metadata: { name: string }; spec: { driver: string } };
+  nicSlice.metadata.name = "a-nic";
+  nicSlice.spec.driver = "nic.example.com";
+  const classes = [
+    deviceClass("gpus", 'device.driver == "gpu.example.com"'),
+    deviceClass("nics", 'device.driver == "nic.example.com"'),
+  ];
+  const shape = (rate: string): Shape => ({
+    ...classShape("both"),
+    requests: [
+      { name: "gpu", exactly: { deviceClassName: "gpus", allocationMode: "ExactCount", count: 2 } },
+      {
+        name: "nic",
+        exactly: {
+          deviceClassName: "nics",
+          allocationMode: "ExactCount",
+          count: 2,
+          capacity: { requests: { rate } },
+        },
+      },
+    ] as Shape["requests"],
+  });
+  const found = inventory(node("a"), slice("a", 9), nicSlice, ...classes);
+  // Four pairs of GPUs; each claim has a share of both cards.
+  assert.deepEqual(
+    ["4", "5", "1"].map((rate) => found.headroom(shape(rate))?.count),
+    [2, 2, 4],
+  );
+  const free = slice("b", [{ name: "nic", allowMultipleAllocations: true }]);
+  assert.equal(inventory(node("b"), free, gpuClass).headroom(classShape("gpu")), undefined);
 });

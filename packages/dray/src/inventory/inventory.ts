@@ -3,8 +3,10 @@ import type { Features } from "@dray/api";
 import type { World } from "../manifests/world.ts";
 import { allocatorOf, openNodes } from "./allocator.ts";
 import { devicesOf, type KnownDevice } from "./devices.ts";
-import { type Headroom, headroomOf } from "./headroom.ts";
+import { type Headroom, Headrooms } from "./headroom.ts";
 import { type Shape, shapesOf } from "./shapes.ts";
+import { SuitableByNode } from "./suitable.ts";
+import { Supply } from "./supply.ts";
 import { type JudgedDevice, judgeDevice, type Unit, unitsOf } from "./units.ts";
 import { Uses } from "./usable.ts";
 
@@ -17,6 +19,8 @@ export class Inventory {
   readonly known: ReadonlyMap<string, KnownDevice>;
   readonly #known: readonly KnownDevice[];
   #allocator: Allocator | undefined;
+  #suitableByNode: SuitableByNode | undefined;
+  #headrooms: Headrooms | undefined;
   #devices: readonly JudgedDevice[] | undefined;
   #units: readonly Unit[] | undefined;
 
@@ -33,11 +37,16 @@ export class Inventory {
     return this.#allocator;
   }
 
+  get #suitable(): SuitableByNode {
+    this.#suitableByNode ??= new SuitableByNode(this.allocator);
+    return this.#suitableByNode;
+  }
+
   get devices(): readonly JudgedDevice[] {
     if (this.#devices === undefined) {
       // Cordoned nodes count, too: their devices are in order.
       const nodes = this.world.all("Node").map(({ object }) => object);
-      const uses = new Uses(this.allocator, nodes, this.shapes);
+      const uses = new Uses(this.#suitable, nodes, this.shapes);
       this.#devices = this.#known.map((device) => judgeDevice(device, uses));
     }
     return this.#devices;
@@ -49,10 +58,15 @@ export class Inventory {
   }
 
   /**
-   * Returns how many more claims of the shape fit on the open nodes. Undefined: any number, as they take no
-   * devices.
+   * Returns how many more claims of the shape fit on the nodes, by default on those that take pods.
+   * Undefined: any number.
    */
-  headroom(shape: Shape): Headroom | undefined {
-    return headroomOf(this.allocator, openNodes(this.world), shape, this.#known);
+  headroom(shape: Shape, nodes = openNodes(this.world)): Headroom | undefined {
+    this.#headrooms ??= new Headrooms({
+      allocator: this.allocator,
+      suitable: this.#suitable,
+      supply: new Supply(this.world, this.features, this.known),
+    });
+    return this.#headrooms.of(shape, nodes);
   }
 }

@@ -11,6 +11,8 @@ export interface Shape {
   readonly constraints: NonNullable<NonNullable<ResourceClaim["spec"]["devices"]>["constraints"]>;
 }
 
+export const shapeKey = ({ kind, name }: Pick<Shape, "kind" | "name">): string => `${kind} ${name}`;
+
 /** Returns the shapes of a cluster: its classes by name, then its templates. */
 export function shapesOf(world: World): Shape[] {
   const classes = world.all("DeviceClass").map(({ object }) => classShape(object.metadata.name));

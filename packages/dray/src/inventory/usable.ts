@@ -1,8 +1,8 @@
-import type { Allocator, RefusalGroup } from "@dray/allocator";
+import type { RefusalGroup } from "@dray/allocator";
 import type { Node } from "@dray/api/core/v1";
-import type { ResourceClaim } from "@dray/api/resource/v1";
 import { anyDevice } from "./allocator.ts";
-import { claimOf, classShape, type Shape, singleClaims } from "./shapes.ts";
+import { claimOf, classShape, type Shape, shapeKey } from "./shapes.ts";
+import type { SuitableByNode } from "./suitable.ts";
 
 export type Refusal = Pick<RefusalGroup, "check" | "cause">;
 
@@ -16,24 +16,22 @@ export interface Use {
   readonly refusal: Refusal | undefined;
 }
 
-export const shapeKey = ({ kind, name }: Shape): string => `${kind} ${name}`;
-
 /** Possible use of each device, by its id, on one of the nodes that can reach it. */
 export class Uses {
   readonly #uses = new Map<string, { shapes: Set<string>; isAvailable: boolean; refusal?: Refusal }>();
 
-  constructor(allocator: Allocator, nodes: readonly Node[], shapes: readonly Shape[]) {
+  constructor(byNode: SuitableByNode, nodes: readonly Node[], shapes: readonly Shape[]) {
     const anybody = claimOf(classShape(anyDevice));
     for (const node of nodes) {
-      const { suitable, refused } = testOn(allocator, node, anybody);
+      const { suitable, refused } = byNode.for(node, anybody);
       if (suitable.length + refused.length === 0) continue;
       for (const id of suitable) this.#use(id).isAvailable = true;
       for (const { devices, ...refusal } of refused)
         for (const id of devices) this.#use(id).refusal ??= refusal;
       for (const shape of shapes) {
         const key = shapeKey(shape);
-        for (const claim of singleClaims(shape))
-          for (const id of testOn(allocator, node, claim).suitable) this.#use(id).shapes.add(key);
+        for (const each of byNode.of(node, shape))
+          for (const id of each.suitable) this.#use(id).shapes.add(key);
       }
     }
   }
@@ -48,14 +46,4 @@ export class Uses {
     const { shapes = new Set<string>(), isAvailable = false, refusal } = this.#uses.get(id) ?? {};
     return { shapes, isAvailable, refusal: isAvailable ? undefined : refusal };
   }
-}
-
-/** Returns which devices the node could give to a claim for one, and the refusals of the others. */
-function testOn(allocator: Allocator, node: Node, claim: ResourceClaim) {
-  const { claims } = allocator.explain(node, [claim], { allDevices: true });
-  const requests = claims.flatMap((each) => each.requests);
-  return {
-    suitable: requests.flatMap(({ suitableDevices = [] }) => suitableDevices),
-    refused: requests.flatMap(({ refused }) => refused),
-  };
 }

@@ -3,9 +3,8 @@ import type { ResourceClaim } from "@dray/api/resource/v1";
 import { idOf, isRepelling, resultsOf, taintText } from "../inventory/devices.ts";
 import type { Headroom } from "../inventory/headroom.ts";
 import type { Inventory } from "../inventory/inventory.ts";
-import { classShape, type Shape } from "../inventory/shapes.ts";
+import { classShape, type Shape, shapeKey } from "../inventory/shapes.ts";
 import type { JudgedDevice, State, Unit } from "../inventory/units.ts";
-import { shapeKey } from "../inventory/usable.ts";
 import { nameOf } from "../manifests/place.ts";
 
 /** The plain data of `dray top`; its schema is schema/top.json. */
