@@ -51,7 +51,7 @@ test("an object that cannot be read is left out of the answer about others, and 
       found.leftOut?.map(({ object }) => object),
       [label],
     );
-    const all = await overviewOf(sceneWith(odd), undefined, rights);
+    const all = await overviewOf(sceneWith(odd), {}, rights);
     assert.deepEqual(
       all.items.map(({ name }) => name),
       ["waits"],

@@ -50,12 +50,13 @@ before(async () => {
     tokens: [
       { token: "all", user: { name: "all", groups: ["system:masters"] } },
       { token: "few", user: { name: "few", groups: [] } },
+      { token: "none", user: { name: "none", groups: [] } },
     ],
     disabledAdmissionPlugins: ["ServiceAccount", "TaintNodesByCondition"],
   });
   const { url } = await server.listen({ port: 0 });
   const ca = Buffer.from(authority.certificate).toString("base64");
-  for (const user of ["all", "few"]) {
+  for (const user of ["all", "few", "none"]) {
     const config = {
       "current-context": "test",
       clusters: [{ name: "c", cluster: { server: url, "certificate-authority-data": ca } }],
@@ -152,10 +153,15 @@ test("a cluster and its manifests give the same answer, and events and quotas ar
 });
 
 test("missing rights are named with the facts that need them, and a way to get them", async () => {
-  const [few, rights, top] = await Promise.all([
+  const top = (user: string, kind: string): Promise<Output> =>
+    dray(["top", kind, "--kubeconfig", join(folder, user)]);
+  const [few, rights, nodes, claims, nothing, list] = await Promise.all([
     explainAs("few", "pod", "waits", "-o", "json"),
     explainAs("few", "--rights", "pod", "waits"),
-    dray(["top", "nodes", "--kubeconfig", join(folder, "few")]),
+    top("few", "nodes"),
+    top("few", "claims"),
+    top("none", "claims"),
+    explainAs("none"),
   ]);
   assert.equal(few.code, 0, few.stderr);
   const { missing } = (JSON.parse(few.stdout) as Explained).rights;
@@ -172,8 +178,18 @@ test("missing rights are named with the facts that need them, and a way to get t
   );
   assert.match(few.stderr, /`dray explain --rights` prints/);
   assert.match(rights.stdout, /^kubectl create clusterrole dray-explain --verb=list --resource=nodes,pods,/);
-  assert.match(top.stderr, /no right to list nodes/);
-  assert.equal(top.stdout, "there are no nodes\n");
+  // An answer without nodes and devices would be false: "there are no nodes".
+  assert.deepEqual([nodes.code, nodes.stdout], [2, ""]);
+  assert.match(
+    nodes.stderr,
+    /^error: context test: no right to list nodes: .*\ncontext test: .*resourceslices.*\n`dray top --rights` prints/,
+  );
+  // Claims have their devices without nodes, too.
+  assert.equal(claims.code, 0);
+  assert.match(claims.stderr, /^warning: context test: no right to list nodes: /);
+  assert.match(claims.stdout, /^default\/wanted +pending /m);
+  assert.deepEqual([nothing.code, nothing.stdout, list.code, list.stdout], [2, "", 2, ""]);
+  assert.match(list.stderr, /^error: context test: no right to list pods: /);
 });
 
 test("mistakes: a kind, a name, an object that may not be read", async () => {

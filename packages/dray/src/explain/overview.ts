@@ -33,23 +33,29 @@ export interface OverviewItem {
 /** Maximum number of pods without words of a scheduler that are tried. */
 const maxTrials = 50;
 
+/** The objects that are wanted; absent: all. */
+export interface OverviewFilter {
+  readonly namespace?: string;
+  readonly hasLabels?: (labels: Readonly<Record<string, string>> | undefined) => boolean;
+}
+
 /** Lists what waits without the objects that cannot be read, which the answer names. */
-export async function overviewOf(
-  scene: Scene,
-  namespace: string | undefined,
-  rights: Rights,
-): Promise<Overview> {
+export async function overviewOf(scene: Scene, filter: OverviewFilter, rights: Rights): Promise<Overview> {
   const { answer, faults } = await awaitWithoutFaults(scene.world, (world) =>
-    overviewOfAll({ ...scene, world }, namespace, rights),
+    overviewOfAll({ ...scene, world }, filter, rights),
   );
   return faults.length === 0 ? answer : { ...answer, leftOut: leftOutOf(faults) };
 }
 
-/** Lists what waits, with its first cause; `namespace`: only there. */
-async function overviewOfAll(scene: Scene, namespace: string | undefined, rights: Rights): Promise<Overview> {
+/** Lists what waits, with its first cause. */
+async function overviewOfAll(
+  scene: Scene,
+  { namespace, hasLabels = () => true }: OverviewFilter,
+  rights: Rights,
+): Promise<Overview> {
   const { world, surroundings } = scene;
-  const isWanted = ({ metadata }: { readonly metadata: { readonly namespace: string } }): boolean =>
-    namespace === undefined || metadata.namespace === namespace;
+  const isWanted = ({ metadata }: Pick<Pod, "metadata">): boolean =>
+    (namespace === undefined || metadata.namespace === namespace) && hasLabels(metadata.labels);
   const events = Map.groupBy(
     surroundings.events,
     ({ involvedObject }) => `${involvedObject?.namespace}/${involvedObject?.name}`,

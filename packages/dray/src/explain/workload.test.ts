@@ -128,7 +128,7 @@ test("without a name all that waits is listed, one line each", async () => {
   ]);
   const surroundings = { ...noSurroundings, events: events as unknown as Event[] };
   const scene = { world, features, surroundings, now };
-  const overview = await overviewOf(scene, undefined, rightsOf(["Pod"], []));
+  const overview = await overviewOf(scene, {}, rightsOf(["Pod"], []));
   assert.deepEqual(
     overview.items.map(({ name, state, wait }) => [name, state, wait.for]),
     [
@@ -146,5 +146,5 @@ test("without a name all that waits is listed, one line each", async () => {
     readFileSync(join(import.meta.dirname, "../../schema/explain-list.json"), "utf8"),
   ) as Schema;
   assert.deepEqual(violations(schema, JSON.parse(JSON.stringify(overview))), []);
-  assert.deepEqual((await overviewOf(scene, "other", rightsOf([], []))).items, []);
+  assert.deepEqual((await overviewOf(scene, { namespace: "other" }, rightsOf([], []))).items, []);
 });

@@ -10,7 +10,10 @@ import {
 } from "../options/declarations.ts";
 
 /** Adds the options that select a cluster or manifests. */
-export function observeOptions(command: Command): Command {
+export function observeOptions(
+  command: Command,
+  namespaceHelp = "namespace of objects without one (default: that of the context)",
+): Command {
   return command
     .addOption(
       kubeconfig(
@@ -20,7 +23,7 @@ export function observeOptions(command: Command): Command {
     .addOption(context())
     .addOption(clusterName())
     .addOption(dataDir())
-    .option("-n, --namespace <name>", "namespace of objects without one (default: that of the context)")
+    .option("-n, --namespace <name>", namespaceHelp)
     .addOption(
       repeated(
         "-f, --filename <file>",

@@ -98,6 +98,12 @@ export const image = (): Option =>
     "none",
   );
 
+/** `-A`, as kubectl has it: it has precedence over `-n`. */
+export const allNamespaces = (): Option =>
+  new Option("-A, --all-namespaces", "all namespaces (the default without -n)");
+
+export const noHeaders = (): Option => new Option("--no-headers", "print rows only, as kubectl does");
+
 /** `-o` of commands that print data. */
 export const dataOutput = (): Option =>
   new Option("-o, --output <format>", "output format").choices(["json", "yaml"]);

@@ -6,6 +6,8 @@ import {
   parseDuration,
   parseFeatureGates,
   parseKubernetesVersion,
+  parseLabelSelector,
+  SelectorError,
   UnknownGateError,
 } from "@dray/api";
 import { kindRows } from "@dray/api/schema";
@@ -74,6 +76,23 @@ export function storeOption(value: string): ClusterStore {
 }
 
 /** Returns the rules of the release and gates of the flags. Warns of gates without an effect. */
+/** Returns the test of a label selector, as kubectl's `-l`. Throws UsageError. */
+export function labelSelector(
+  flag: string,
+  text: string,
+  orElse = "",
+): (labels: Readonly<Record<string, string>> | undefined) => boolean {
+  try {
+    const selection = parseLabelSelector(text);
+    return (labels) => selection.matches(labels);
+  } catch (error) {
+    if (!(error instanceof SelectorError)) throw error;
+    throw new UsageError(
+      `${flag} ${text}: ${error.message}: must be labels, as in zone=a,tier!=test${orElse}`,
+    );
+  }
+}
+
 export function featuresOption(flags: {
   readonly kubernetesVersion?: string | undefined;
   readonly featureGates?: string | undefined;

@@ -16,11 +16,16 @@ export class UsageError extends Error {
   }
 }
 
+/** The user may not list what an answer is made of: exit code 2, since there is no answer. */
+export class NoRightsError extends Error {
+  override readonly name = "NoRightsError";
+}
+
 type ErrorOutput = NodeJS.WritableStream & Parameters<typeof lineWidth>[0];
 
 /**
- * Reports an error to a person on `out`, and returns the exit code: 1 failed, 2 usage. `command` is the one
- * that ran: `dray cel check`.
+ * Reports an error to a person on `out`, and returns the exit code: 1 failed, 2 usage or no rights. `command`
+ * is the one that ran: `dray cel check`.
  */
 export function reportFailure(error: unknown, out: ErrorOutput, command: string): number {
   const print = (text: string): void => void out.write(wrapText(text, lineWidth(out)));
@@ -28,6 +33,10 @@ export function reportFailure(error: unknown, out: ErrorOutput, command: string)
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   if (error instanceof UsageError) {
     print(`error: ${error.message}\nSee \`${error.command ?? command} --help\`.\n`);
+    return 2;
+  }
+  if (error instanceof NoRightsError) {
+    print(`error: ${error.message}\n`);
     return 2;
   }
   if (error instanceof StatusError) {

@@ -1,6 +1,6 @@
 import { deviceDemands } from "@dray/api/quota";
 import type { ResourceClaim } from "@dray/api/resource/v1";
-import { idOf, isRepelling, resultsOf, taintText } from "../inventory/devices.ts";
+import { idOf, isRepelling, type KnownDevice, resultsOf, taintText } from "../inventory/devices.ts";
 import type { Headroom } from "../inventory/headroom.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import { classShape, type Shape, shapeKey } from "../inventory/shapes.ts";
@@ -32,7 +32,7 @@ export interface DeviceRow {
   readonly sharesCountersWith: readonly string[];
 }
 
-export function deviceRows({ units }: Inventory): DeviceRow[] {
+export function deviceRows(units: readonly Unit[]): DeviceRow[] {
   return units.flatMap(({ devices }) => devices.map((device) => deviceRow(device, devices)));
 }
 
@@ -75,6 +75,16 @@ function reasonOf({ state, use, poolProblem, holders, taints }: JudgedDevice): s
   }
 }
 
+/** Returns the sums of counts. */
+export function sumOfCounts(rows: readonly Counts[]): Counts {
+  const sum = (key: keyof Counts): number => rows.reduce((total, row) => total + row[key], 0);
+  return {
+    ...{ units: sum("units"), free: sum("free"), partly: sum("partly"), allocated: sum("allocated") },
+    ...{ tainted: sum("tainted"), waste: sum("waste"), unusable: sum("unusable") },
+    ...{ unhealthy: sum("unhealthy"), devices: sum("devices") },
+  };
+}
+
 /** Numbers of hardware units: devices that share counters count once. */
 export interface Counts {
   readonly units: number;
@@ -111,13 +121,12 @@ export interface NodeRow extends Counts {
   readonly claims: readonly string[];
 }
 
-export function nodeRows({ world, units }: Inventory): NodeRow[] {
-  const names = world
-    .all("Node")
-    .map(({ object }) => object.metadata.name)
-    .toSorted((a, b) => a.localeCompare(b, "en", { numeric: true }));
+/** Returns a row for each of these nodes, and for nodes that only devices name. */
+export function nodeRows(nodes: readonly string[], units: readonly Unit[]): NodeRow[] {
+  const names = nodes.toSorted((a, b) => a.localeCompare(b, "en", { numeric: true }));
   const byNode = Map.groupBy(units, ({ node }) => node);
-  const others = [...byNode.keys()].filter((node) => node !== undefined && !names.includes(node));
+  const named = new Set(names);
+  const others = [...byNode.keys()].filter((node) => node !== undefined && !named.has(node));
   return [...names, ...others, undefined].flatMap((node): NodeRow[] => {
     const own = byNode.get(node) ?? [];
     if (node === undefined && own.length === 0) return [];
@@ -143,24 +152,24 @@ export interface ClassRow {
   readonly allocated: number;
   /** Devices of the class in claims without an allocation. */
   readonly pending: number;
-  /** Claims for one device; null: the class is unusable. */
+  /** Claims for one device; null: any number fits. */
   readonly headroom: HeadroomData | null;
 }
 
 export interface TemplateRow {
   readonly template: string;
   readonly classes: readonly string[];
-  /** null: its claims take no devices. */
+  /** null: any number fits. */
   readonly headroom: HeadroomData | null;
 }
 
-export function classRows(inventory: Inventory): ClassRow[] {
+export function classRows(inventory: Inventory, isWanted: (shape: Shape) => boolean): ClassRow[] {
   const { world, units } = inventory;
   const claims = world.all("ResourceClaim").map(({ object }) => object);
   const allocated = countBy(claims.flatMap((claim) => allocatedClasses(claim)));
   const pending = pendingByClass(claims);
   return inventory.shapes
-    .filter(({ kind }) => kind === "DeviceClass")
+    .filter((shape) => shape.kind === "DeviceClass" && isWanted(shape))
     .map((shape) => ({
       class: shape.name,
       free: units.filter(({ devices }) => hasUse(devices, shape)).length,
@@ -173,9 +182,9 @@ export function classRows(inventory: Inventory): ClassRow[] {
 const hasUse = (devices: readonly JudgedDevice[], shape: Shape): boolean =>
   devices.some(({ use }) => use.shapes.has(shapeKey(shape)));
 
-export function templateRows(inventory: Inventory): TemplateRow[] {
+export function templateRows(inventory: Inventory, isWanted: (shape: Shape) => boolean): TemplateRow[] {
   return inventory.shapes
-    .filter(({ kind }) => kind === "ResourceClaimTemplate")
+    .filter((shape) => shape.kind === "ResourceClaimTemplate" && isWanted(shape))
     .map((shape) => ({
       template: shape.name,
       classes: [...new Set(requestedClasses(shape.requests).map(({ deviceClass }) => deviceClass))],
@@ -245,11 +254,12 @@ export interface ClaimRow {
   readonly created: string | null;
 }
 
-export function claimRows({ world, devices }: Inventory): ClaimRow[] {
-  const nodes = new Map(devices.map(({ id, node }) => [id, node]));
-  return world
-    .all("ResourceClaim")
-    .map(({ object: claim }): ClaimRow => {
+export function claimRows(
+  claims: readonly ResourceClaim[],
+  known: ReadonlyMap<string, KnownDevice>,
+): ClaimRow[] {
+  return claims
+    .map((claim): ClaimRow => {
       const ids = resultsOf(claim).map(idOf);
       const requested = requestedClasses(claim.spec.devices?.requests ?? []);
       return {
@@ -257,7 +267,7 @@ export function claimRows({ world, devices }: Inventory): ClaimRow[] {
         state: stateOfClaim(claim),
         classes: [...new Set(requested.map(({ deviceClass }) => deviceClass))],
         devices: ids,
-        nodes: [...new Set(ids.flatMap((id) => nodes.get(id) ?? []))],
+        nodes: [...new Set(ids.flatMap((id) => known.get(id)?.node ?? []))],
         pods: (claim.status?.reservedFor ?? []).map(({ name }) => `${claim.metadata.namespace}/${name}`),
         created: claim.metadata.creationTimestamp ?? null,
       };
@@ -283,20 +293,21 @@ export interface NamespaceRow {
   readonly classes: Readonly<Record<string, number>>;
 }
 
-export function namespaceRows({ world }: Inventory): NamespaceRow[] {
-  const claims = world.all("ResourceClaim").map(({ object }) => object);
+export function namespaceRows(claims: readonly ResourceClaim[]): NamespaceRow[] {
   const byNamespace = Map.groupBy(claims, ({ metadata }) => metadata.namespace);
   return [...byNamespace]
-    .map(([namespace, own]): NamespaceRow => {
-      const results = own.flatMap(resultsOf).filter(({ adminAccess }) => adminAccess !== true);
-      return {
-        namespace,
-        claims: own.length,
-        pending: own.filter(({ status }) => status?.allocation === undefined).length,
-        devices: results.filter(({ shareID }) => shareID === undefined).length,
-        shares: results.filter(({ shareID }) => shareID !== undefined).length,
-        classes: Object.fromEntries(countBy(own.flatMap(allocatedClasses))),
-      };
-    })
+    .map(([namespace, own]): NamespaceRow => ({ namespace, ...usageOf(own) }))
     .toSorted((a, b) => (a.namespace < b.namespace ? -1 : 1));
+}
+
+/** Returns what the claims have together. */
+export function usageOf(claims: readonly ResourceClaim[]): Omit<NamespaceRow, "namespace"> {
+  const results = claims.flatMap(resultsOf).filter(({ adminAccess }) => adminAccess !== true);
+  return {
+    claims: claims.length,
+    pending: claims.filter(({ status }) => status?.allocation === undefined).length,
+    devices: results.filter(({ shareID }) => shareID === undefined).length,
+    shares: results.filter(({ shareID }) => shareID !== undefined).length,
+    classes: Object.fromEntries(countBy(claims.flatMap(allocatedClasses))),
+  };
 }

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { observeOptions } from "../../observe/options.ts";
-import { dataOutput, example } from "../../options/declarations.ts";
+import { allNamespaces, dataOutput, example, noHeaders } from "../../options/declarations.ts";
 import { clusterFileOption } from "../../options/manifest-options.ts";
 
 /** `dray explain` */
@@ -19,8 +19,12 @@ export function declareExplain(program: Command): void {
         "[name]",
         "its name; of a device DRIVER/POOL/DEVICE, or an unambiguous part of it (default: lists what waits)",
       ),
+    "namespace of the object (default: that of the context); without a name: list this namespace only",
   );
   clusterFileOption(command, "those of -f are laid over them")
+    .addOption(allNamespaces())
+    .option("-l, --selector <selector>", "without a name: list objects with these labels only")
+    .addOption(noHeaders())
     .addOption(dataOutput())
     .addHelpText(
       "after",
@@ -30,7 +34,8 @@ Lists only: --rights prints what is listed, and how to grant it. What may not be
 answer. What would help is found by changing one thing and asking the scheduler again. The schema of -o json is
 schema/explain.json of this package.
 
-Exit codes: 0 there is an answer; 1 there is no such object, or the cluster cannot be read; 2 wrong usage.
+Exit codes: 0 there is an answer; 1 there is no such object, or the cluster cannot be read; 2 wrong usage, or no
+right to list pods for the list of what waits.
 `,
     )
     .action(async (kind, name, options) => (await import("./run.ts")).explain(kind, name, options));

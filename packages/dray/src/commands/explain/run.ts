@@ -2,7 +2,7 @@ import { systemClock } from "@dray/client";
 import type { Connection } from "../../connection/connect.ts";
 import type { Explained, SubjectKind } from "../../explain/data.ts";
 import { explainReadable } from "../../explain/explain.ts";
-import { overviewOf, overviewText } from "../../explain/overview.ts";
+import { type OverviewFilter, overviewOf, overviewText } from "../../explain/overview.ts";
 import { explainText } from "../../explain/print.ts";
 import { claimsOfPod } from "../../explain/scene.ts";
 import { isNamespacedKind, parseSubject } from "../../explain/subject.ts";
@@ -18,12 +18,17 @@ import { answerWithoutFaults } from "../../manifests/faults.ts";
 import type { World } from "../../manifests/world.ts";
 import { type ObserveFlags, observe } from "../../observe/read.ts";
 import { grantText, missingRightLines, rightsOf } from "../../observe/rights.ts";
+import { labelSelector } from "../../options/values.ts";
+import { NoRightsError, UsageError } from "../../terminal/failure.ts";
 import { printData } from "../../terminal/print-data.ts";
 import { printText, tableFormat } from "../../terminal/print-text.ts";
 import { withProgress } from "../../terminal/progress.ts";
 import { remark } from "../../terminal/verbosity.ts";
 
 export interface ExplainFlags extends ObserveFlags {
+  readonly allNamespaces?: boolean;
+  readonly selector?: string;
+  readonly headers?: boolean;
   readonly rights?: boolean;
   readonly output?: "json" | "yaml";
 }
@@ -59,6 +64,8 @@ export async function explain(
   const now = systemClock.now();
   if (first === undefined || (second === undefined && isPodsWord(first))) return explainAll(flags, now);
   const { kind, name } = parseSubject(first, second);
+  if (flags.selector !== undefined || flags.allNamespaces === true)
+    throw new UsageError("-l and -A are for the list of what waits: leave out kind and name, or the flags");
   const { explained, notes } = await withProgress("Reading the objects", async (progress) => {
     const observed = await observe(flags, kindsFor(kind), now, (connection, { world, namespace }) =>
       surroundingsOf(connection, world, { kind, name, namespace }),
@@ -84,20 +91,29 @@ export async function explain(
 
 /** Lists what waits, of all namespaces unless one is named. */
 async function explainAll(flags: ExplainFlags, now: number): Promise<void> {
+  const namespace = flags.allNamespaces === true ? undefined : flags.namespace;
+  const filter: OverviewFilter = {
+    ...(namespace !== undefined && { namespace }),
+    ...(flags.selector !== undefined && { hasLabels: labelSelector("--selector", flags.selector) }),
+  };
   const { overview, notes } = await withProgress("Reading the objects", async (progress) => {
     const kinds = new Set([...worldKinds, "PodGroup"]);
     const observed = await observe(flags, kinds, now, (connection) =>
       readSurroundings(connection, {
         kind: "Pod",
-        ...{ name: undefined, namespace: flags.namespace },
+        ...{ name: undefined, namespace },
         ...{ podGroups: true, quotas: false, storage: false },
       }),
     );
     progress.update("Asking the allocator");
     const { features, source, more: surroundings = noSurroundings } = observed;
     const world = withSurroundings(observed.world, surroundings);
+    // Nothing waits among no pods: that would be a false answer.
+    const pods = observed.missing.filter(({ kind, only }) => kind === "Pod" && only === undefined);
+    if (pods.length > 0)
+      throw new NoRightsError(`${missingRightLines(source, rightsOf([], pods)).join("\n")}\n${rightsHint}`);
     const rights = rightsOf(explainKinds, [...observed.missing, ...surroundings.missing]);
-    const overview = await overviewOf({ world, features, surroundings, now }, flags.namespace, rights);
+    const overview = await overviewOf({ world, features, surroundings, now }, filter, rights);
     const notes = [...missingRightLines(source, rights), ...observed.notes];
     return { overview, notes: [...notes, ...leftOutLines(overview)] };
   });
@@ -112,10 +128,11 @@ const noSlices =
 const leftOutLines = ({ leftOut = [] }: Pick<Explained, "leftOut">): string[] =>
   leftOut.map(({ object, why }) => `${object} cannot be read, and is left out: ${why}`);
 
+const rightsHint = "`dray explain --rights` prints the commands that grant what suffices";
+
 function remarks(notes: readonly string[], lacksRights: boolean): void {
   for (const note of notes) remark(`warning: ${note}\n`);
-  if (notes.length > 0 && lacksRights)
-    remark("`dray explain --rights` prints the commands that grant what suffices\n");
+  if (notes.length > 0 && lacksRights) remark(`${rightsHint}\n`);
 }
 
 /** A workload is read with the objects between it and its pods. */
