@@ -21,6 +21,8 @@ export interface Column {
   readonly drop?: number;
   /** Its cells may take several lines. */
   readonly wraps?: boolean;
+  /** Width down to which it keeps its cells on one line by leaving out other columns; default: 24. */
+  readonly keeps?: number;
 }
 
 /** Minimum width of a column whose cells take several lines. */
@@ -73,7 +75,7 @@ function fit(columns: readonly Shown[], width: number) {
   const isTooWide = (): boolean => {
     if (totalWidth(shown, 2) <= width) return false;
     const least = shown.map((each) =>
-      each.column.wraps === true ? { ...each, width: Math.min(each.width, minWrapped) } : each,
+      each.column.wraps === true ? { ...each, width: minWidthOf(each) } : each,
     );
     return totalWidth(least, 2) > width;
   };
@@ -98,21 +100,29 @@ const rankOf = ({ column }: Shown): number => column.drop ?? 0;
 const totalWidth = (columns: readonly { readonly width: number }[], gap: number): number =>
   columns.reduce((sum, { width }) => sum + width, 0) + gap * Math.max(0, columns.length - 1);
 
+const minWidthOf = ({ column, width }: Shown): number => Math.min(width, column.keeps ?? minWrapped);
+
 /** Gives the columns that may wrap the width that the others leave, the narrow ones what they need. */
 function narrowed(columns: readonly Shown[], width: number, gap: number): Shown[] {
   const canWrap = columns.some(({ column }) => column.wraps === true);
   const wraps = ({ column }: Shown): boolean => column.wraps === true || !canWrap;
-  const fixed = columns.filter((each) => !wraps(each));
-  let left = width - totalWidth(columns, gap) + columns.reduce((sum, each) => sum + each.width, 0);
-  left -= fixed.reduce((sum, each) => sum + each.width, 0);
-  const widths = new Map<Shown, number>();
-  const flexible = columns.filter(wraps).toSorted((a, b) => a.width - b.width);
-  flexible.forEach((each, i) => {
-    const share = Math.max(minNarrow, Math.floor(left / (flexible.length - i)));
-    widths.set(each, Math.min(each.width, share));
-    left -= Math.min(each.width, share);
+  const withMinWidths = (least: (column: Shown) => number): Shown[] =>
+    columns.map((each) => (wraps(each) ? { ...each, width: least(each) } : each));
+  const wanted = withMinWidths(minWidthOf);
+  const base =
+    totalWidth(wanted, gap) <= width ? wanted : withMinWidths((each) => Math.min(each.width, minNarrow));
+  let left = Math.max(0, width - totalWidth(base, gap));
+  const widths = base.map((each) => each.width);
+  const needs = columns
+    .map((each, i) => ({ i, need: each.width - widths[i]! }))
+    .filter(({ need }) => need > 0)
+    .toSorted((a, b) => a.need - b.need);
+  needs.forEach(({ i, need }, done) => {
+    const more = Math.min(need, Math.floor(left / (needs.length - done)));
+    widths[i]! += more;
+    left -= more;
   });
-  return columns.map((each) => ({ ...each, width: widths.get(each) ?? each.width }));
+  return columns.map((each, i) => ({ ...each, width: widths[i]! }));
 }
 
 function textOf(columns: readonly Shown[], gap: number): string {
@@ -141,6 +151,7 @@ function pieces(cell: string, width: number): string[] {
 }
 
 function lastSeparator(text: string, width: number): number {
-  for (let i = width; i > width / 3; i--) if ("/,=-.:".includes(text[i - 1]!)) return i;
+  for (const separators of ["/", ",=-.:"])
+    for (let i = width; i > width / 3; i--) if (separators.includes(text[i - 1]!)) return i;
   return 0;
 }

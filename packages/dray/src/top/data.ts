@@ -21,9 +21,7 @@ import {
 } from "./rows.ts";
 import type { Selection } from "./selection.ts";
 import { sorted } from "./sort.ts";
-
-export const subjects = ["devices", "nodes", "classes", "templates", "claims", "namespaces"] as const;
-export type Subject = (typeof subjects)[number];
+import type { Subject } from "./subjects.ts";
 
 /** Nodes with the same value of a label. */
 export interface GroupRow extends Counts {

@@ -6,6 +6,8 @@ import type { Counts, DeviceRow, HeadroomData, NamespaceRow } from "./rows.ts";
 
 /** Maximum number of rows, unless all are wanted. */
 const maxRows = 50;
+/** Maximum number of nodes that are named with their headroom. */
+const maxNodes = 3;
 
 export interface TopTextOptions {
   readonly format?: TableFormat;
@@ -21,6 +23,9 @@ const long = (title: string, drop?: number): Column => ({
   ...(drop !== undefined && { drop }),
 });
 
+/** The name of a row, which is read best on one line. */
+const name = (title: string): Column => ({ title, wraps: true, keeps: 44 });
+
 /** Formats the tables. */
 export function topText(
   data: TopData,
@@ -31,28 +36,28 @@ export function topText(
   const list = (items: readonly string[]): string => dash(format.wide ? items.join(", ") : names(items));
   switch (data.what) {
     case "devices":
-      return tables.text("devices", deviceColumns, data.devices.map(deviceCells), {
+      return tables.text("devices", deviceColumns(data.devices), data.devices.map(deviceCells), {
         empty: "no driver publishes devices",
       });
     case "nodes":
       return nodesText(data, tables);
     case "classes": {
-      const rows = data.classes.map(({ class: name, free, allocated, pending, headroom }) => [
-        ...[name, String(free), String(allocated), String(pending)],
-        headroomText(headroom, list),
+      const rows = data.classes.map(({ class: className, free, allocated, pending, headroom }) => [
+        ...[className, String(free), String(allocated), String(pending)],
+        headroomText(headroom, format),
       ]);
-      const titles = [long("CLASS"), "FREE", "ALLOCATED", { title: "PENDING", drop: 1 }, long("HEADROOM")];
+      const titles = [name("CLASS"), "FREE", "ALLOCATED", { title: "PENDING", drop: 1 }, long("HEADROOM")];
       const classes = tables.text("classes", titles, rows, { empty: "there are no classes" });
       // Rows without titles are of one kind; `top templates` lists the others.
       if (data.templates.length === 0 || !format.headers) return classes;
-      return `${classes}\n${templatesText(data.templates, tables, list)}`;
+      return `${classes}\n${templatesText(data.templates, tables)}`;
     }
     case "templates":
-      return templatesText(data.templates, tables, list);
+      return templatesText(data.templates, tables);
     case "claims":
       return tables.text(
         "claims",
-        [long("CLAIM"), "STATE", long("CLASSES", 3), long("DEVICES"), long("NODE", 2), long("PODS", 1), age],
+        [name("CLAIM"), "STATE", long("CLASSES", 3), long("DEVICES"), long("NODE", 2), long("PODS", 1), age],
         data.claims.map(({ claim, state, classes, devices, nodes, pods, created }) => [
           ...[claim, state, list(classes), list(devices), list(nodes), list(pods)],
           created === null ? "-" : humanDuration(now - Date.parse(created)),
@@ -71,7 +76,7 @@ export function topText(
       return tables.text(
         "namespaces",
         [
-          long("NAMESPACE"),
+          name("NAMESPACE"),
           "CLAIMS",
           "PENDING",
           "DEVICES",
@@ -113,13 +118,17 @@ class Tables {
   }
 }
 
-const deviceColumns: readonly (string | Column)[] = [
-  ...[long("DEVICE"), long("NODE", 2), "STATE", long("HELD BY"), long("REMARK", 1)],
-  ...[
-    { title: "HEALTH", wide: true },
-    { title: "TAINTS", wide: true },
-  ],
-];
+/** A pool has the name of its node, mostly: then the column would only repeat it. */
+const deviceColumns = (devices: readonly DeviceRow[]): readonly (string | Column)[] => {
+  const wide = devices.every(({ node, pool }) => node === pool);
+  return [
+    ...[name("DEVICE"), { ...long("NODE", 2), wide }, "STATE", long("HELD BY"), long("REMARK", 1)],
+    ...[
+      { title: "HEALTH", wide: true },
+      { title: "TAINTS", wide: true },
+    ],
+  ];
+};
 
 function deviceCells(row: DeviceRow): string[] {
   const { device, node, state, heldBy, health, reason, taints, sharesCountersWith } = row;
@@ -170,13 +179,13 @@ function nodesText({ nodes, groups, total }: Extract<TopData, { what: "nodes" }>
     groups === undefined
       ? tables.text(
           "nodes",
-          [long("NODE"), ...countColumns],
+          [name("NODE"), ...countColumns],
           nodes.map((row) => [row.node ?? "(several)", ...countCells(row, row.claims.length)]),
           { empty: "there are no nodes", total: ["total", ...sum] },
         )
       : tables.text(
           "groups",
-          [long("GROUP"), "NODES", ...countColumns],
+          [name("GROUP"), "NODES", ...countColumns],
           groups.map((row) => [
             row.group ?? "(none)",
             String(row.nodes),
@@ -195,24 +204,25 @@ function nodesText({ nodes, groups, total }: Extract<TopData, { what: "nodes" }>
 function templatesText(
   templates: Extract<TopData, { what: "templates" }>["templates"],
   tables: Tables,
-  list: (items: readonly string[]) => string,
 ): string {
+  const { format } = tables;
   return tables.text(
     "templates",
-    [long("TEMPLATE"), long("CLASSES", 1), long("HEADROOM")],
+    [name("TEMPLATE"), long("CLASSES", 1), long("HEADROOM")],
     templates.map(({ template, classes, headroom }) => [
       template,
       dash(classes.join(", ")),
-      headroomText(headroom, list),
+      headroomText(headroom, format),
     ]),
     { empty: "there are no templates" },
   );
 }
 
-function headroomText(headroom: HeadroomData | null, list: (items: readonly string[]) => string): string {
+function headroomText(headroom: HeadroomData | null, format: TableFormat): string {
   if (headroom === null) return "any number";
   const { count, isLowerBound, nodes } = headroom;
   const where = Object.entries(nodes).map(([node, own]) => `${node} ${own}`);
-  const detail = where.length === 0 ? "" : ` (${list(where)})`;
+  const isLong = where.length > maxNodes && !format.wide;
+  const detail = where.length === 0 ? "" : isLong ? ` on ${where.length} nodes` : ` (${where.join(", ")})`;
   return `${isLowerBound ? "at least " : ""}${count}${detail}`;
 }

@@ -1,6 +1,6 @@
 import { UsageError } from "../terminal/failure.ts";
 import { didYouMean } from "../text/similar.ts";
-import type { Subject } from "./data.ts";
+import type { Subject } from "./subjects.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 

@@ -10,10 +10,11 @@ import { type Schema, violations } from "../observe/json-schema.ts";
 import { claim, gpuClass, node, slice, template } from "../plan/testing.ts";
 import { UsageError } from "../terminal/failure.ts";
 import { plainFormat, type TableFormat } from "../text/table.ts";
-import { type Subject, subjects, type TopView, topData } from "./data.ts";
+import { type TopView, topData } from "./data.ts";
 import { topText } from "./print.ts";
 import { parseSelection } from "./selection.ts";
 import { checkSortKey } from "./sort.ts";
+import { type Subject, subjects } from "./subjects.ts";
 
 const schema = JSON.parse(readFileSync(join(import.meta.dirname, "../../schema/top.json"), "utf8")) as Schema;
 
@@ -175,7 +176,9 @@ test("tables fit narrow terminals; -o wide has all columns", () => {
           line.length <= width || /^\S* devices are|^\(narrow/.test(line),
           `${what} ${width}: ${line}`,
         );
-  assert.match(view("devices", {}, { width: 50, wide: true }), /REMARK +HEALTH +TAINTS\n/);
+  // Pools are named as their nodes.
+  assert.match(view("devices", {}), /^DEVICE +STATE /);
+  assert.match(view("devices", {}, { width: 50, wide: true }), /^DEVICE +NODE .*REMARK +HEALTH +TAINTS\n/);
 });
 
 test("an object with which an answer fails is left out and named", () => {

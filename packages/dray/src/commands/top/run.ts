@@ -11,10 +11,11 @@ import { printData } from "../../terminal/print-data.ts";
 import { printText, tableFormat } from "../../terminal/print-text.ts";
 import { withProgress } from "../../terminal/progress.ts";
 import { remark } from "../../terminal/verbosity.ts";
-import { type Subject, type TopData, type TopView, topData } from "../../top/data.ts";
+import { type TopData, type TopView, topData } from "../../top/data.ts";
 import { topText } from "../../top/print.ts";
 import { parseSelection, type Selection } from "../../top/selection.ts";
 import { checkSortKey } from "../../top/sort.ts";
+import type { Subject } from "../../top/subjects.ts";
 
 export interface TopFlags extends ObserveFlags {
   readonly allNamespaces?: boolean;
