@@ -28,7 +28,6 @@ const maxBodyBytes = 16 * 2 ** 20;
  * kube-apiserver).
  */
 const minCompressedBytes = 128 * 1024;
-
 /**
  * Smaller responses fit into the buffers of their connection; a timer for each would cost more than they do.
  */
