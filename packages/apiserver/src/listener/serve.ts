@@ -7,6 +7,7 @@ import type { Exchange, ResponseHeaders } from "../http/exchange.ts";
 import { bodyLimit } from "../request/body-limit.ts";
 import { BodyBudget, type BodyRoom } from "./body-budget.ts";
 import { type CredentialParts, credentialOf } from "./credential.ts";
+import { type BodyRefusal, declaredLength, mayBeLarge, readBody } from "./read-body.ts";
 import { minRate } from "./timeouts.ts";
 import { type Waiting, WaitingBytes } from "./waiting-bytes.ts";
 
@@ -19,8 +20,6 @@ const maxUnsentBytes = 256 * 2 ** 20;
 const sliceLength = 32 * 1024;
 /** Maximum total bytes that wait for all watchers. */
 const maxWaitingBytes = 64 * 2 ** 20;
-/** A larger body is read only after its sender is authorized, and counts for `maxBodyBytes`. */
-const maxSmallBodyBytes = 64 * 1024;
 /** Maximum total bytes of large bodies, from their first byte to the response. */
 const maxBodyBytes = 16 * 2 ** 20;
 /**
@@ -42,7 +41,6 @@ export interface RequestHandler {
 
 /** Abort reason of requests. Shared, because creating an error for each would cost a stack trace. */
 const ended = new Error("the exchange with the client has ended");
-const nothing = new Uint8Array();
 
 /** Dependencies of Service. */
 interface ServiceParts {
@@ -307,85 +305,11 @@ const tooLarge = {
   message: `Request entity too large: limit is ${bodyLimit}`,
 } as const;
 
-/** Why a body is not read. */
-type BodyRefusal = "RequestEntityTooLarge" | "TooManyRequests";
-
 /** Rejects a request whose body is not read. */
 function reject(exchange: Exchange, reason: BodyRefusal): void {
   exchange.discardBody();
   if (reason === "TooManyRequests") fail(exchange, tooManyRequests, retryLater);
   else fail(exchange, tooLarge);
-}
-
-/** Reports whether the body may be large; so may one of unknown length. */
-function mayBeLarge(exchange: Exchange): boolean {
-  return exchange.body !== undefined && (declaredLength(exchange) ?? bodyLimit) > maxSmallBodyBytes;
-}
-
-/** Length of the body by its header; undefined if it has none, or an invalid one. */
-function declaredLength({ headers }: Exchange): number | undefined {
-  const length = Number(headers["content-length"] ?? Number.NaN);
-  return length >= 0 ? length : undefined;
-}
-
-/** Parts of the reading of a body. */
-interface Reading {
-  readonly clock: Clock;
-  readonly progressTimeout: number;
-  /**
-   * Called for a large body when a small one would be complete: resolves false if there is no room for it.
-   */
-  readonly takeRoom: () => Promise<boolean>;
-}
-
-/**
- * Reads the whole body, or returns why it is rejected. Rejects if the client disconnects or takes too long.
- */
-function readBody(
-  exchange: Exchange,
-  { clock, progressTimeout, takeRoom }: Reading,
-): Promise<Uint8Array | BodyRefusal> | Uint8Array | BodyRefusal {
-  const { body } = exchange;
-  if (body === undefined) return nothing;
-  if ((declaredLength(exchange) ?? 0) > bodyLimit) return "RequestEntityTooLarge";
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    let isRefused = false;
-    let hasRoom: Promise<boolean> | undefined;
-    const stop = clock.after(progressTimeout, () => {
-      reject(new Error("the client did not complete its request in time"));
-      exchange.abort();
-    });
-    body.on("data", (chunk: Buffer) => {
-      if (isRefused) return;
-      const isSmall = size <= maxSmallBodyBytes;
-      size += chunk.length;
-      if (size > bodyLimit) resolve("RequestEntityTooLarge");
-      else chunks.push(chunk);
-      if (!isSmall || size <= maxSmallBodyBytes) return;
-      body.pause();
-      hasRoom = takeRoom();
-      hasRoom.then((taken) => {
-        isRefused = !taken;
-        if (isRefused) resolve("TooManyRequests");
-        body.resume();
-      }, reject);
-    });
-    const disconnected = (): void => {
-      stop();
-      reject(new Error("the client went away before its request was complete"));
-    };
-    body.once("close", disconnected);
-    body.once("end", () => {
-      stop();
-      body.off("close", disconnected);
-      const whole = (): Buffer => (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
-      // The body may end while it is paused.
-      if (hasRoom === undefined) resolve(whole());
-      else hasRoom.then((taken) => taken && resolve(whole()), reject);
-    });
-  });
 }
 
 function fail(
