@@ -63,7 +63,13 @@ function addNodeOptions(command: Command): void {
     .addOption(
       repeated("--address <address>", "where its endpoints listen; n-th as above", "that of the node"),
     )
-    .addOption(repeated("--port <port>", "port of the node's HTTPS endpoints; n-th as above", "any free one"))
+    .addOption(
+      repeated(
+        "--port <port>",
+        "port of the node's HTTPS endpoints; n-th as above",
+        "10250, or any free one",
+      ),
+    )
     .addOption(
       repeated("--healthz-port <port>", "port of /healthz over HTTP on 127.0.0.1; n-th as above", "none"),
     )
