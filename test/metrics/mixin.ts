@@ -106,7 +106,7 @@ export const readMetrics: readonly ReadMetric[] = [
     true,
   ),
   ...of("kubelet /metrics/cadvisor", [["machine_cpu_cores"], ["machine_memory_bytes"]]),
-  // Where cgroups or networks of pods count them.
+  // Counted by cgroups and networks of pods, if they exist.
   ...of(
     "kubelet /metrics/cadvisor",
     [

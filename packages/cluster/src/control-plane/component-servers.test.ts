@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import type { Kind } from "@dray/api";
 import { Endpoints, Namespace, Service, ServiceAccount } from "@dray/api/core/v1";
 import { EndpointSlice } from "@dray/api/discovery/v1";
 import { ClusterRole, ClusterRoleBinding } from "@dray/api/rbac/v1";
@@ -27,17 +28,21 @@ let credentials: Credentials;
 let plane: ControlPlane;
 before(async () => {
   credentials = await ensureCredentials(layoutOf(folder), [], Date.now());
-  plane = await startControlPlane({
-    ...{ store, credentials, clock: systemClock, log: silentLog },
-    ...{ kubernetesVersion: "1.37", runtime: "host", featureGates: "", port: 0 },
-    bindAddress: "127.0.0.1",
-    addresses: serverAddresses({ bind: "127.0.0.1" }),
-  });
+  plane = await startOn("host");
 });
 after(async () => {
   await plane.stop();
   await store.close();
 });
+
+function startOn(runtime: string): Promise<ControlPlane> {
+  return startControlPlane({
+    ...{ store, credentials, clock: systemClock, log: silentLog },
+    ...{ kubernetesVersion: "1.37", runtime, featureGates: "", port: 0 },
+    bindAddress: "127.0.0.1",
+    addresses: serverAddresses({ bind: "127.0.0.1" }),
+  });
+}
 
 type Name = (typeof names)[number];
 
@@ -128,4 +133,13 @@ test("metrics of requests, queues, pods and the process", async () => {
   assert.ok(seriesValue(controllers.get("workqueue_adds_total"), { name: "serviceaccount" })! > 0);
   const slis = await scrape(names[0], "/metrics/slis");
   assert.equal(seriesValue(slis.get("kubernetes_healthcheck"), { name: "ping", type: "readyz" }), 1);
+});
+
+test("Services that pods cannot reach any more go with the next start", async () => {
+  await plane.stop();
+  // Its pods have networks of their own, without the loopback address of the machine.
+  plane = await startOn("oci");
+  for (const name of names)
+    for (const kind of [Service, Endpoints] as readonly Kind<Service | Endpoints>[])
+      await assert.rejects(plane.admin.resource(kind).get({ namespace, name }), { code: 404 });
 });

@@ -1,3 +1,4 @@
+import { type Kind, StatusError } from "@dray/api";
 import { Endpoints, Service } from "@dray/api/core/v1";
 import type { Client } from "@dray/client";
 
@@ -9,8 +10,22 @@ export interface ComponentPlace {
   readonly port: number;
 }
 
+const namespace = "kube-system";
+
 /** Ports of upstream's components: PortOfKubeScheduler and PortOfKubeControllerManager. */
 export const componentPorts = { "kube-scheduler": 10_259, "kube-controller-manager": 10_257 } as const;
+
+/** Removes the Services of components that pods do not reach, which an earlier start may have left. */
+export async function unpublishComponents(client: Client, names: readonly string[]): Promise<void> {
+  for (const name of names)
+    for (const kind of [Service, Endpoints])
+      await client
+        .resource(kind as Kind<Service | Endpoints>, { ignoreWarnings: true })
+        .delete({ namespace, name })
+        .catch((error: unknown) => {
+          if (!StatusError.is(error, "NotFound")) throw error;
+        });
+}
 
 /**
  * Makes components of the control plane known by Services without selectors, since no pods run them. The
@@ -21,7 +36,6 @@ export async function publishComponents(client: Client, places: readonly Compone
 }
 
 async function publish(client: Client, { name, address, port }: ComponentPlace): Promise<void> {
-  const namespace = "kube-system";
   const metadata = { name, namespace, labels: { "app.kubernetes.io/name": name, component: name } };
   const options = { fieldManager: "dray", force: true };
   const portName = "https-metrics";

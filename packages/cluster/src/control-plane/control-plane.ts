@@ -5,7 +5,7 @@ import { type Client, type Clock, type Log, withFields } from "@dray/client";
 import type { Store } from "@dray/store";
 import { type Credentials, ownRequestHeader } from "../credentials/credentials.ts";
 import type { KeptFile } from "../data-dir/config.ts";
-import { type ServerAddresses, urlHost } from "../network/address.ts";
+import { isLoopback, type ServerAddresses, urlHost } from "../network/address.ts";
 import { choosePort } from "../network/port.ts";
 import { createClients } from "./clients.ts";
 import { serveComponents } from "./component-servers.ts";
@@ -138,6 +138,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       ],
       ...{ credentials, clock, log, bindAddress, admin },
       advertisedAddress: addresses.advertised,
+      isReached: loopbackPods !== undefined || !isLoopback(addresses.advertised),
     });
     return {
       server,
