@@ -5,7 +5,7 @@ import type { ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { isReservedForPod } from "@dray/controllers/objects";
 import { checkCapacity, checkCounters, devicesGivenTwice } from "../../packages/dray/src/doctor/devices.ts";
 import { claimProblem } from "../../packages/dray/src/doctor/pods.ts";
-import { currentSlices, devicesOf } from "../../packages/dray/src/inventory/devices.ts";
+import { devicesOf } from "../../packages/dray/src/inventory/devices.ts";
 import { World } from "../../packages/dray/src/manifests/world.ts";
 import { startedUnprepared } from "./pods.ts";
 
@@ -56,7 +56,7 @@ function sharedDevices({ pods, claims, slices }: Look): string[] {
       ({ id, holders }) =>
         `device ${id} is allocated to ${holders.map(({ claim }) => claim.metadata.name).join(" and to ")}`,
     ),
-    ...[...checkCapacity(devices), ...checkCounters(devices, currentSlices(world))].map(
+    ...[...checkCapacity({ world }, devices), ...checkCounters({ world }, devices)].map(
       ({ message, evidence }) => `${message}: ${evidence.join("; ")}`,
     ),
   ];

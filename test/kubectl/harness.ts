@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createAuthority, createServer, issueCertificate } from "@dray/apiserver";
+import { createAuthority, createServer, issueCertificate, type ServerOptions } from "@dray/apiserver";
 import { type ApiRequest, type Client, createClient, systemClock, writeKubeconfig } from "@dray/client";
 import { memoryStore } from "@dray/store";
 import type { Output } from "../harness.ts";
@@ -25,8 +25,11 @@ export interface KubectlServer {
   close(): Promise<void>;
 }
 
-/** Kubernetes 1.36 with all its API versions, without what only works beside controllers. */
-export async function startKubectlServer(): Promise<KubectlServer> {
+/** Kubernetes with all its API versions, without what only works beside controllers. */
+export async function startKubectlServer({
+  kubernetesVersion = "1.36",
+  disabledAdmissionPlugins = ["ServiceAccount"],
+}: Pick<ServerOptions, "kubernetesVersion" | "disabledAdmissionPlugins"> = {}): Promise<KubectlServer> {
   const folder = mkdtempSync(join(tmpdir(), "dray-kubectl-"));
   const kubeconfig = join(folder, "kubeconfig");
   const now = systemClock.now();
@@ -44,11 +47,11 @@ export async function startKubectlServer(): Promise<KubectlServer> {
   const store = memoryStore(systemClock);
   const server = await createServer({
     store,
-    kubernetesVersion: "1.36",
+    kubernetesVersion,
     runtimeConfig: { "api/all": true },
     newId: randomUUID,
     serving: { ...serving, clientAuthority: authority.certificate },
-    disabledAdmissionPlugins: ["ServiceAccount"],
+    disabledAdmissionPlugins,
   });
   const handle = server.handle.bind(server);
   let requests: string[] = [];

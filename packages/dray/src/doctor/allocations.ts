@@ -15,8 +15,8 @@ import { currentSlices, deviceId, idOf, resultsOf } from "../inventory/devices.t
 import { mergeClaims } from "../plan/explain.ts";
 import { requestLines } from "../plan/reason.ts";
 import { counted, names } from "../text/words.ts";
-import { deletePods } from "./devices.ts";
 import { type Finding, finding, type Snapshot } from "./finding.ts";
+import { freeDevices } from "./release.ts";
 
 /**
  * Checks for each claim that the allocator would give it exactly its devices. The allocator sees only these
@@ -68,7 +68,7 @@ function checkAllocation(
   const results = resultsOf(claim);
   const nodes = reach.of(allocation.nodeSelector);
   const report = (message: string, evidence: readonly string[]): Finding[] => {
-    const fix = deletePods(claim, snapshot.world);
+    const fix = freeDevices(claim, snapshot.world);
     const who =
       "another scheduler or a person has allocated it, or what it was allocated by has changed since";
     return [finding("wrong-allocation", claim, message, { evidence: [...evidence, who], fix })];

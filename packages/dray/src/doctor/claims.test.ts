@@ -89,6 +89,14 @@ rule("unused-allocation", () => {
       fix: `kubectl patch resourceclaim c -n default --subresource=status --type=json -p '[{"op":"remove","path":"/status/allocation"}]'`,
     },
   );
+  // The finalizer alone would be the next finding.
+  finds(
+    cluster([held("c", allocation("a", "gpu-0"), [])], ["Pod p"]),
+    ["unused-allocation: ResourceClaim default/c holds 1 device and is reserved for no pod"],
+    {
+      fix: `kubectl patch resourceclaim c -n default --type=json -p '[{"op":"test","path":"/metadata/finalizers/0","value":"${protection}"},{"op":"remove","path":"/metadata/finalizers/0"}]'`,
+    },
+  );
 });
 
 rule("unprotected-allocation", () => {

@@ -3,11 +3,9 @@ import { controllerOf, isDone } from "@dray/controllers/objects";
 import { idOf, resultsOf } from "../inventory/devices.ts";
 import type { World } from "../manifests/world.ts";
 import { counted, names } from "../text/words.ts";
-import { type Finding, finding, jsonPatch, kubectl, type Snapshot } from "./finding.ts";
+import { type Finding, finding, kubectl, type Snapshot } from "./finding.ts";
+import { deletePods, freeDevices, protection, release, withoutFinalizer } from "./release.ts";
 import { isLongAgo } from "./times.ts";
-
-/** The finalizer that the scheduler adds to a claim before it allocates it (resourceapi.Finalizer). */
-const protection = "resource.kubernetes.io/delete-protection";
 
 export function checkClaims({ world, now }: Snapshot): Finding[] {
   return world
@@ -16,7 +14,7 @@ export function checkClaims({ world, now }: Snapshot): Finding[] {
       ...leakedReservations(claim, world),
       ...orphaned(claim, world),
       ...unused(claim),
-      ...finalizers(claim),
+      ...finalizers(claim, world),
       ...stuck(claim, world, now),
     ]);
 }
@@ -55,22 +53,15 @@ function leakedReservations(claim: ResourceClaim, world: World): Finding[] {
     devicesText(claim),
     "the resource claim controller of kube-controller-manager removes these within seconds: it does not run, or fails",
   ];
-  const path = (index: number): string => `/status/reservedFor/${index}`;
-  // Last index first, so that the other indexes stay valid. Without consumers the devices become free, as the
-  // controller would do; the server rejects the patch if the claim has been reserved meanwhile.
-  const patch = [
-    ...leaked.toReversed().flatMap(({ index, uid }) => [
-      { op: "test", path: `${path(index)}/uid`, value: uid },
-      { op: "remove", path: path(index) },
-    ]),
-    ...(leaked.length === reservedFor.length ? [{ op: "remove", path: "/status/allocation" }] : []),
-  ];
   const who =
     leaked.length === 1 ? `pod ${leaked[0]!.name}, which is gone` : `${leaked.length} pods that are gone`;
   return [
     finding("leaked-reservation", claim, `is reserved for ${who}`, {
       evidence,
-      fix: [jsonPatch(claim, patch, "status")],
+      fix: release(
+        claim,
+        leaked.map(({ index }) => index),
+      ),
     }),
   ];
 }
@@ -87,7 +78,11 @@ function orphaned(claim: ResourceClaim, world: World): Finding[] {
     devicesText(claim),
     "the garbage collector of kube-controller-manager deletes such claims: it does not run, or fails",
   ];
-  const fix = [kubectl("delete", claim)];
+  // The finding about its reservations has the commands that free it; else the deletion would wait for them.
+  const isLeaked = (claim.status?.reservedFor ?? []).some(
+    (one) => staleReason(one, claim, world) !== undefined,
+  );
+  const fix = [...(isLeaked ? [] : freeDevices(claim, world)), kubectl("delete", claim)];
   return [
     finding("orphaned-claim", claim, `was made for pod ${owner.name}, which is gone`, { evidence, fix }),
   ];
@@ -99,26 +94,30 @@ function unused(claim: ResourceClaim): Finding[] {
   if (claim.metadata.deletionTimestamp !== undefined) return [];
   const count = counted(resultsOf(claim).length, "device");
   const evidence = [devicesText(claim), "status.reservedFor is empty"];
-  const fix = [jsonPatch(claim, [{ op: "remove", path: "/status/allocation" }], "status")];
+  const fix = release(claim, []);
   return [
     finding("unused-allocation", claim, `holds ${count} and is reserved for no pod`, { evidence, fix }),
   ];
 }
 
-function finalizers(claim: ResourceClaim): Finding[] {
+function finalizers(claim: ResourceClaim, world: World): Finding[] {
   const { finalizers = [], deletionTimestamp } = claim.metadata;
   const isAllocated = claim.status?.allocation !== undefined;
   const index = finalizers.indexOf(protection);
   if (isAllocated && index === -1) {
-    const fix = [
-      kubectl(
-        "patch",
-        claim,
-        "--type=merge",
-        "-p",
-        JSON.stringify({ metadata: { finalizers: [...finalizers, protection] } }),
-      ),
-    ];
+    // An object that is being deleted takes no finalizer: its pods have to go before it.
+    const fix =
+      deletionTimestamp !== undefined
+        ? deletePods(claim, world)
+        : [
+            kubectl(
+              "patch",
+              claim,
+              "--type=merge",
+              "-p",
+              JSON.stringify({ metadata: { finalizers: [...finalizers, protection] } }),
+            ),
+          ];
     const evidence = [`metadata.finalizers lacks ${protection}`, devicesText(claim)];
     return [
       finding("unprotected-allocation", claim, "has devices and lacks the finalizer that protects them", {
@@ -128,17 +127,12 @@ function finalizers(claim: ResourceClaim): Finding[] {
     ];
   }
   if (isAllocated || index === -1) return [];
-  const path = `/metadata/finalizers/${index}`;
-  const patch = [
-    { op: "test", path, value: protection },
-    { op: "remove", path },
-  ];
   const evidence = [
     `metadata.finalizers[${index}] is ${protection}, and there is no status.allocation`,
     ...(deletionTimestamp === undefined ? [] : [`metadata.deletionTimestamp: ${deletionTimestamp}`]),
     "a scheduler was interrupted between the finalizer and the allocation, or a controller before it removed the finalizer",
   ];
-  const fix = [jsonPatch(claim, patch)];
+  const fix = withoutFinalizer(claim);
   return [
     finding("finalizer-without-allocation", claim, "has the finalizer of an allocation, and no devices", {
       evidence,
@@ -163,10 +157,15 @@ function stuck(claim: ResourceClaim, world: World, now: number): Finding[] {
       ? `the component that has set ${others.join(", ")} must remove it`
       : "the resource claim controller of kube-controller-manager removes the finalizer: it does not run, or fails",
   ];
+  const isReported = (claim.status?.reservedFor ?? []).length > 0 || claim.status?.allocation === undefined;
   const fix =
     others.length > 0
       ? [kubectl("get", claim, "-o", "jsonpath={.metadata.managedFields[*].manager}")]
-      : ["kubectl get lease kube-controller-manager -n kube-system"];
+      : [
+          "kubectl get leases -n kube-system",
+          // Findings about its reservations or its finalizer have these commands already.
+          ...(isReported ? [] : release(claim, [])),
+        ];
   return [
     finding("claim-stuck-deleting", claim, "was deleted, is used by no pod, and is still there", {
       evidence,

@@ -41,6 +41,12 @@ function devicesOf({ spec }: DeviceClass, slices: readonly ResourceSlice[]): Dev
 export function checkClasses({ world }: Snapshot): Finding[] {
   const slices = currentSlices(world);
   const drivers = Map.groupBy(slices, ({ spec }) => spec.driver);
+  const named = new Set(
+    [
+      ...world.all("ResourceClaim").map(({ object }) => object.spec),
+      ...world.all("ResourceClaimTemplate").map(({ object }) => object.spec.spec),
+    ].flatMap((spec) => requestsOf(spec, "").map(({ body }) => body.deviceClassName)),
+  );
   return world.all("DeviceClass").flatMap(({ object }) => {
     if (devicesOf(object, slices).length > 0) return [];
     const published = [...drivers].map(([driver, own]) => {
@@ -53,7 +59,9 @@ export function checkClasses({ world }: Snapshot): Finding[] {
         ? "no driver publishes devices"
         : `drivers that publish devices: ${names(published)}`,
     ];
-    const fix = ["kubectl get resourceslices", kubectl("delete", object)];
+    // Without the class, what names it would be the next finding.
+    const isNamed = named.has(object.metadata.name) || object.spec.extendedResourceName !== undefined;
+    const fix = ["kubectl get resourceslices", ...(isNamed ? [] : [kubectl("delete", object)])];
     return [finding("class-without-devices", object, "has no devices", { evidence, fix })];
   });
 }

@@ -11,7 +11,8 @@ import {
 import { checkPools } from "../manifests/pools.ts";
 import type { World } from "../manifests/world.ts";
 import { names } from "../text/words.ts";
-import { type Finding, finding, kubectl, type Snapshot } from "./finding.ts";
+import { type Finding, finding, type Snapshot } from "./finding.ts";
+import { freeDevices } from "./release.ts";
 
 /** A device and its claims. Admin access takes no device (KEP-5018). */
 export interface HeldDevice {
@@ -54,19 +55,10 @@ export function checkGivenTwice({ world }: Snapshot): Finding[] {
       ({ claim, share }) =>
         `${nameText(claim)} has it ${share === undefined ? "for itself" : `as share ${share}`}${usersText(claim)}`,
     );
-    const fix = deletePods(last, world);
     return finding("device-given-twice", last, `has device ${id}, which ${others} has too`, {
       evidence,
-      fix: fix.length > 0 ? fix : [kubectl("delete", last)],
+      fix: freeDevices(last, world),
     });
-  });
-}
-
-/** Returns the commands that delete the existing pods of a claim. */
-export function deletePods({ status, metadata }: ResourceClaim, world: World): string[] {
-  return (status?.reservedFor ?? []).flatMap(({ resource, name, uid }) => {
-    const pod = resource === "pods" ? world.find("Pod", `${metadata.namespace}/${name}`) : undefined;
-    return pod?.metadata.uid === uid ? kubectl("delete", pod) : [];
   });
 }
 
@@ -81,7 +73,10 @@ const usersText = (claim: ResourceClaim): string => {
 };
 
 /** Finds shares that together exceed the capacity of the device. */
-export function checkCapacity(devices: readonly KnownDevice[]): Finding[] {
+export function checkCapacity(
+  { world }: Pick<Snapshot, "world">,
+  devices: readonly KnownDevice[],
+): Finding[] {
   return devices.flatMap((known) => {
     const { id, device, holders, slice } = known;
     const shares = holders.filter(({ adminAccess, shareID }) => !adminAccess && shareID !== undefined);
@@ -97,20 +92,23 @@ export function checkCapacity(devices: readonly KnownDevice[]): Finding[] {
         ...taken.map(({ holder, amount }) => `${holder.claim} consumes ${amount}`),
       ];
       const message = `device ${id}: its shares consume ${sum} of ${key}, and it has ${value}`;
-      const fix = taken.slice(-1).flatMap(({ holder }) => fixOf(holder));
+      const fix = taken.slice(-1).flatMap(({ holder }) => fixOf(holder, world));
       return [finding("capacity-overdrawn", slice, message, { evidence, fix })];
     });
   });
 }
 
-function fixOf({ claim, pods }: Holder): string[] {
-  const [namespace = "", name = ""] = claim.split("/");
-  if (pods.length === 0) return [`kubectl delete resourceclaim ${name} -n ${namespace}`];
-  return pods.map((pod) => `kubectl delete pod ${pod.split("/")[1]} -n ${namespace}`);
+function fixOf({ claim }: Holder, world: World): string[] {
+  const object = world.find("ResourceClaim", claim);
+  return object === undefined ? [] : freeDevices(object, world);
 }
 
 /** Finds counters that allocated devices overdraw; a shared device consumes its counters once (KEP-4815). */
-export function checkCounters(devices: readonly KnownDevice[], slices: readonly ResourceSlice[]): Finding[] {
+export function checkCounters(
+  { world }: Pick<Snapshot, "world">,
+  devices: readonly KnownDevice[],
+): Finding[] {
+  const slices = currentSlices(world);
   const pools = Map.groupBy(devices, ({ driver, pool }) => `${driver}/${pool}`);
   return slices.flatMap((slice) =>
     (slice.spec.sharedCounters ?? []).flatMap(({ name: set, counters }) =>
@@ -136,7 +134,7 @@ export function checkCounters(devices: readonly KnownDevice[], slices: readonly 
         return [
           finding("counter-overdrawn", slice, message, {
             evidence,
-            fix: consumers.slice(-1).flatMap(({ holders }) => fixOf(holders[0]!)),
+            fix: consumers.slice(-1).flatMap(({ holders }) => fixOf(holders[0]!, world)),
           }),
         ];
       }),
@@ -166,7 +164,7 @@ export function checkPublished({ world, features }: Snapshot, devices: readonly 
       return `${deviceId(driver, pool, device)}: ${there}`;
     });
     const what = missing.length === 1 ? `device ${idOf(missing[0]!)}` : `${missing.length} devices`;
-    const fix = deletePods(claim, world);
+    const fix = freeDevices(claim, world);
     return [
       finding("device-not-published", claim, `has ${what}, which no ResourceSlice publishes`, {
         evidence,

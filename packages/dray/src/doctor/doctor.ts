@@ -1,4 +1,4 @@
-import { currentSlices, devicesOf } from "../inventory/devices.ts";
+import { devicesOf } from "../inventory/devices.ts";
 import { answerWithoutFaults, type Fault, type Readable } from "../manifests/faults.ts";
 import { checkAllocations } from "./allocations.ts";
 import { checkClaims } from "./claims.ts";
@@ -36,8 +36,8 @@ const checks: readonly ((snapshot: Snapshot) => Finding[])[] = [
   (snapshot) => {
     const devices = devicesOf(snapshot.world, snapshot.features);
     return [
-      ...checkCapacity(devices),
-      ...checkCounters(devices, currentSlices(snapshot.world)),
+      ...checkCapacity(snapshot, devices),
+      ...checkCounters(snapshot, devices),
       ...checkPublished(snapshot, devices),
     ];
   },

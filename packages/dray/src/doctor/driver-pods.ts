@@ -1,5 +1,7 @@
 import type { Pod, PodSpec } from "@dray/api/core/v1";
-import { controllerOf } from "@dray/controllers/objects";
+import { controllerOf, isDone } from "@dray/controllers/objects";
+import type { World } from "../manifests/world.ts";
+import { kubectl } from "./finding.ts";
 
 /** Returns the folders of the machine that a pod mounts. */
 const hostPaths = ({ volumes }: PodSpec): string[] =>
@@ -16,6 +18,26 @@ export function isDriverPod({ spec }: { readonly spec: PodSpec }): boolean {
 /** Returns the drivers whose folders a pod mounts below the kubelet's plugins: by convention their names. */
 export const mountedDrivers = (spec: PodSpec): string[] =>
   hostPaths(spec).flatMap((path) => /\/plugins\/([^/]+)$/.exec(path)?.[1] ?? []);
+
+/**
+ * Returns the command that restarts the driver of a node: it registers and publishes its pools anew. Where
+ * several pods may be the driver's, those that show them.
+ */
+export function restartDriver(world: World, node: string, driver: string): string[] {
+  const all = world
+    .all("Pod")
+    .map(({ object }) => object)
+    .filter((pod) => pod.spec.nodeName === node && isDriverPod(pod) && !isDone(pod));
+  const named = all.filter(({ spec }) => mountedDrivers(spec).includes(driver));
+  const [pod, other] = named.length > 0 ? named : all;
+  // A pod without a controller would not come back.
+  if (pod !== undefined && other === undefined && controllerOf(pod) !== undefined)
+    return [kubectl("delete", pod)];
+  return [
+    `kubectl get pods -A --field-selector=spec.nodeName=${node} -o wide`,
+    `kubectl describe node ${node}`,
+  ];
+}
 
 /** The uid of what has made the pod; its own for a pod without. */
 export const setOf = (pod: Pod): string => controllerOf(pod)?.uid ?? pod.metadata.uid;

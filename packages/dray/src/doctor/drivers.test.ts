@@ -1,59 +1,6 @@
 import type { Event } from "@dray/api/core/v1";
 import { allocation, type Manifest, node, pod, slice, usesClaim } from "../plan/testing.ts";
-import { cluster, finds, held, now, rule, uidOfPod } from "./testing.ts";
-
-const pluginSpec = (volumes: readonly object[] = []): object => ({
-  serviceAccountName: "gpus",
-  containers: [{ name: "plugin", image: "plugin" }],
-  volumes: [
-    { name: "registry", hostPath: { path: "/var/lib/kubelet/plugins_registry/" } },
-    { name: "cdi", hostPath: { path: "/var/run/cdi" } },
-    ...volumes,
-  ],
-});
-
-const labels = { app: "gpus" };
-
-/** A driver's DaemonSet, with its pods on these nodes, which are ready since then. */
-function driver(
-  nodes: readonly string[],
-  {
-    name = "gpus",
-    volumes = [],
-    ready = "True",
-    since = "2026-01-01T11:00:00Z",
-  }: {
-    readonly name?: string;
-    readonly volumes?: readonly object[];
-    readonly ready?: string;
-    readonly since?: string;
-  } = {},
-): Manifest[] {
-  const daemonSet = {
-    apiVersion: "apps/v1",
-    kind: "DaemonSet",
-    metadata: { name, namespace: "gpu-system", uid: `set-${name}` },
-    spec: {
-      selector: { matchLabels: labels },
-      template: { metadata: { labels }, spec: pluginSpec(volumes) },
-    },
-  };
-  const owner = { apiVersion: "apps/v1", kind: "DaemonSet", name, uid: `set-${name}`, controller: true };
-  const pods = nodes.map((nodeName) =>
-    pod(
-      `${name}-${nodeName}`,
-      { ...pluginSpec(volumes), nodeName },
-      { namespace: "gpu-system", uid: uidOfPod(`${name}-${nodeName}`), labels, ownerReferences: [owner] },
-      {
-        status: {
-          phase: "Running",
-          conditions: [{ type: "Ready", status: ready, lastTransitionTime: since }],
-        },
-      },
-    ),
-  );
-  return [daemonSet, ...pods];
-}
+import { cluster, driverSet, finds, held, now, rule, uidOfPod } from "./testing.ts";
 
 const rbac = "rbac.authorization.k8s.io";
 
@@ -78,7 +25,7 @@ rule("driver-without-devices", () => {
   const nodes = [node("c"), node("d")];
   const message =
     "driver-without-devices: DaemonSet gpu-system/gpus is a driver whose pods are ready, and publishes no devices";
-  const silent = [...nodes, ...driver(["c", "d"])];
+  const silent = [...nodes, ...driverSet(["c", "d"])];
   finds(cluster(silent), [message], {
     around: { unreadable: ["ClusterRole"] },
     evidence:
@@ -101,17 +48,17 @@ rule("driver-without-devices", () => {
     evidence: /has the rights that a driver needs/,
   });
   // A driver that is not ready, or only just, publishes later.
-  finds(cluster([...nodes, ...driver(["c"], { ready: "False" })]), []);
-  finds(cluster([...nodes, ...driver(["c"], { since: "2026-01-01T11:59:30Z" })]), []);
+  finds(cluster([...nodes, ...driverSet(["c"], { ready: "False" })]), []);
+  finds(cluster([...nodes, ...driverSet(["c"], { since: "2026-01-01T11:59:30Z" })]), []);
   // It publishes on one of its nodes: the other has no such hardware.
-  finds(cluster([...nodes, ...driver(["a", "b", "c"])]), []);
+  finds(cluster([...nodes, ...driverSet(["a", "b", "c"])]), []);
   // The slices there are of another driver, whose folder the pods of another set mount.
   const folder = (path: string): object => ({
     name: "own",
     hostPath: { path: `/var/lib/kubelet/plugins/${path}` },
   });
-  const known = driver(["a", "b"], { name: "known", volumes: [folder("gpu.example.com")] });
-  finds(cluster([...known, ...driver(["a"])]), [message]);
+  const known = driverSet(["a", "b"], { name: "known", volumes: [folder("gpu.example.com")] });
+  finds(cluster([...known, ...driverSet(["a"])]), [message]);
 });
 
 const event = (reason: string, about: object, message: string, more: object = {}): Event =>
@@ -140,7 +87,7 @@ rule("prepare-failing", () => {
       },
     );
   const objects = (waits: Manifest): readonly Manifest[] =>
-    cluster([waits, held("d", allocation("a", "gpu-1"), ["waits"]), ...driver(["a", "b"])]);
+    cluster([waits, held("d", allocation("a", "gpu-1"), ["waits"]), ...driverSet(["a", "b"])]);
   const failed = event("FailedPrepareDynamicResources", aboutPod("waits"), "prepare: no such profile");
   const message =
     "prepare-failing: Pod default/waits waits for its claims, which the kubelet of node a fails to prepare";
@@ -196,8 +143,8 @@ rule("pool-published-twice", () => {
   const twice = [
     shared("a"),
     shared("a", {}, "again"),
-    ...driver(["a", "b"]),
-    ...driver(["a"], { name: "old" }),
+    ...driverSet(["a", "b"]),
+    ...driverSet(["a"], { name: "old" }),
   ];
   finds(cluster(twice, without), [message("a-gpus")], {
     evidence:

@@ -129,7 +129,11 @@ rule("versions-out-of-step", () => {
     [
       "versions-out-of-step: Node b its kubelet is 4 minor versions older than the API server: at most 3 are supported",
     ],
-    { around },
+    {
+      around,
+      evidence: /its kubelet has to be upgraded to 1\.34 or later, up to 1\.37/,
+      fix: "kubectl get node b -o wide",
+    },
   );
   const old = { server: { release: "1.34", served: ["v1"] } };
   finds(

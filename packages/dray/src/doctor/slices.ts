@@ -5,7 +5,7 @@ import { currentSlices } from "../inventory/devices.ts";
 import { nameOf } from "../manifests/place.ts";
 import { checkPools } from "../manifests/pools.ts";
 import { counted, names } from "../text/words.ts";
-import { isDriverPod, isReady, setOf } from "./driver-pods.ts";
+import { isDriverPod, isReady, restartDriver, setOf } from "./driver-pods.ts";
 import { type Finding, finding, kubectl, type Snapshot, word } from "./finding.ts";
 import { poolsPublishedTwice } from "./publishers.ts";
 import { isRecent, lastTime } from "./times.ts";
@@ -78,9 +78,10 @@ function pools({ world, features }: Snapshot): Finding[] {
       )}`,
     ];
     // Its driver republishes the pool when it starts.
-    const on = spec.nodeName === undefined ? [] : [`--field-selector=spec.nodeName=${spec.nodeName}`];
     const fix = [
-      ["kubectl get pods -A", ...on, "-o wide"].join(" "),
+      ...(spec.nodeName === undefined
+        ? ["kubectl get pods -A -o wide"]
+        : restartDriver(world, spec.nodeName, spec.driver)),
       `kubectl get resourceslices --field-selector=spec.driver=${word(spec.driver)}`,
     ];
     return finding(state === "invalid" ? "pool-invalid" : "pool-incomplete", object, message, {
@@ -123,14 +124,14 @@ export function checkRegistration({ world, now }: Snapshot): Finding[] {
     ];
     const object = { kind: "Node", metadata: { name: node } };
     const message = `publishes devices of driver ${driver}, which is not registered with its kubelet`;
-    return [finding("driver-not-registered", object, message, { evidence, fix: restart(node) })];
+    return [
+      finding("driver-not-registered", object, message, {
+        evidence,
+        fix: restartDriver(world, node, driver),
+      }),
+    ];
   });
 }
-
-const restart = (node: string): string[] => [
-  `kubectl get pods -A --field-selector=spec.nodeName=${node} -o wide`,
-  `kubectl describe node ${node}`,
-];
 
 /**
  * Finds nodes with devices of a driver whose pod is not ready. A driver's pods mount the kubelet's plugin
@@ -164,7 +165,8 @@ export function checkDriverPods({ world }: Snapshot): Finding[] {
       ];
       const object = { kind: "Node", metadata: { name: node } };
       const message = `publishes devices of driver ${driver}, whose pod does not run here`;
-      const fix = own.length > 0 ? own.map((pod) => kubectl("describe", pod)) : restart(node);
+      const fix =
+        own.length > 0 ? own.map((pod) => kubectl("describe", pod)) : restartDriver(world, node, driver);
       return [finding("driver-not-running", object, message, { evidence, fix })];
     });
   });

@@ -60,6 +60,59 @@ export function cluster(objects: readonly Manifest[], without: readonly string[]
   return [...healthy.filter((each) => !replaced.has(nameOfManifest(each))), ...objects];
 }
 
+const pluginSpec = (volumes: readonly object[] = []): object => ({
+  serviceAccountName: "gpus",
+  containers: [{ name: "plugin", image: "plugin" }],
+  volumes: [
+    { name: "registry", hostPath: { path: "/var/lib/kubelet/plugins_registry/" } },
+    { name: "cdi", hostPath: { path: "/var/run/cdi" } },
+    ...volumes,
+  ],
+});
+
+const labels = { app: "gpus" };
+
+/** A driver's DaemonSet, with its pods on these nodes, which are ready since then. */
+export function driverSet(
+  nodes: readonly string[],
+  {
+    name = "gpus",
+    volumes = [],
+    ready = "True",
+    since = "2026-01-01T11:00:00Z",
+  }: {
+    readonly name?: string;
+    readonly volumes?: readonly object[];
+    readonly ready?: string;
+    readonly since?: string;
+  } = {},
+): Manifest[] {
+  const daemonSet = {
+    apiVersion: "apps/v1",
+    kind: "DaemonSet",
+    metadata: { name, namespace: "gpu-system", uid: `set-${name}` },
+    spec: {
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: pluginSpec(volumes) },
+    },
+  };
+  const owner = { apiVersion: "apps/v1", kind: "DaemonSet", name, uid: `set-${name}`, controller: true };
+  const pods = nodes.map((nodeName) =>
+    pod(
+      `${name}-${nodeName}`,
+      { ...pluginSpec(volumes), nodeName },
+      { namespace: "gpu-system", uid: uidOfPod(`${name}-${nodeName}`), labels, ownerReferences: [owner] },
+      {
+        status: {
+          phase: "Running",
+          conditions: [{ type: "Ready", status: ready, lastTransitionTime: since }],
+        },
+      },
+    ),
+  );
+  return [daemonSet, ...pods];
+}
+
 export interface Around {
   readonly events?: readonly Event[];
   readonly server?: ServerVersions;

@@ -40,15 +40,20 @@ interface Version {
 
 function skew(node: Node, kubelet: Version, api: number, { release }: ServerVersions): Finding[] {
   const evidence = [`status.nodeInfo.kubeletVersion is ${kubelet.text}`, `the API server is ${release}`];
-  const fix = [`kubectl drain ${node.metadata.name} --ignore-daemonsets`];
   if (kubelet.minor > api) {
     const message = `its kubelet is ${counted(kubelet.minor - api, "minor version")} newer than the API server`;
     return [finding("versions-out-of-step", node, message, { evidence, fix: ["kubectl version"] })];
   }
   if (api - kubelet.minor <= maxSkew) return [];
   const message = `its kubelet is ${api - kubelet.minor} minor versions older than the API server: at most ${maxSkew} are supported`;
-  return [finding("versions-out-of-step", node, message, { evidence, fix })];
+  const upgrade = `its kubelet has to be upgraded to 1.${api - maxSkew} or later, up to ${release}`;
+  return [
+    finding("versions-out-of-step", node, message, { evidence: [...evidence, upgrade], fix: [lookAt(node)] }),
+  ];
 }
+
+/** No command of kubectl upgrades a kubelet. */
+const lookAt = (node: Node): string => `kubectl get node ${node.metadata.name} -o wide`;
 
 /** Reports a node with devices whose kubelet cannot read claims. */
 function unreadableVersion(
@@ -65,8 +70,9 @@ function unreadableVersion(
   const evidence = [
     `status.nodeInfo.kubeletVersion is ${kubelet.text}, which reads claims in ${needed}`,
     `the API server serves resource.k8s.io in ${served.join(", ") || "no version"}`,
+    "its kubelet has to be upgraded, or the API server has to serve that version (--runtime-config)",
   ];
-  const fix = ["kubectl api-versions", `kubectl drain ${node.metadata.name} --ignore-daemonsets`];
+  const fix = ["kubectl api-versions", lookAt(node)];
   const message = "has devices, and its kubelet cannot read claims of this API server";
   return [finding("versions-out-of-step", node, message, { evidence, fix })];
 }
