@@ -207,7 +207,10 @@ describe("doctor's commands", { skip: withoutKubectl }, () => {
     };
     try {
       const before = await silent();
-      assert.match(before.evidence.join("\n"), /lacks the right to create resourceslices/);
+      assert.match(
+        before.evidence.join("\n"),
+        /lacks the right to get, list, watch, create, update, delete resourceslices/,
+      );
       for (const line of before.fix) {
         const { code, stderr } = await faulty.shell(line);
         assert.equal(code, 0, `${line}: ${stderr}`);

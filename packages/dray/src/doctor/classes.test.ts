@@ -53,6 +53,11 @@ rule("class-selector-failing", () => {
   });
   // As the command leaves it.
   finds(cluster([named(guarded), mixed], without), []);
+  // One that fails at every device is one finding.
+  const all = slice("a", [{ name: "gpu-0" }]);
+  finds(cluster([named(expression), all], without), [
+    message.replace("1 device of 2 (gpu.example.com/a/gpu-1)", "1 device of 1 (gpu.example.com/a/gpu-0)"),
+  ]);
   // A selector before it keeps the device from it.
   const both = named(expression);
   const first = { cel: { expression: 'device.driver == "gpu.example.org"' } };

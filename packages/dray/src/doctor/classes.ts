@@ -6,6 +6,7 @@ import { requestsOf } from "../lint/requests.ts";
 import { resourcesOfClass } from "../migrate/extended-resources.ts";
 import { didYouMean } from "../text/similar.ts";
 import { counted, names } from "../text/words.ts";
+import { checkClassSelectors } from "./class-selectors.ts";
 import { type Finding, finding, kubectl, type Snapshot } from "./finding.ts";
 
 /** A device, and its node if only one can reach it. */
@@ -38,7 +39,9 @@ function devicesOf({ spec }: DeviceClass, slices: readonly ResourceSlice[]): Dev
 }
 
 /** Finds classes without devices. */
-export function checkClasses({ world }: Snapshot): Finding[] {
+export function checkClasses(snapshot: Snapshot): Finding[] {
+  const { world } = snapshot;
+  const failing = new Set(checkClassSelectors(snapshot).map(({ object }) => object.name));
   const slices = currentSlices(world);
   const drivers = Map.groupBy(slices, ({ spec }) => spec.driver);
   const named = new Set(
@@ -48,7 +51,8 @@ export function checkClasses({ world }: Snapshot): Finding[] {
     ].flatMap((spec) => requestsOf(spec, "").map(({ body }) => body.deviceClassName)),
   );
   return world.all("DeviceClass").flatMap(({ object }) => {
-    if (devicesOf(object, slices).length > 0) return [];
+    // A selector that fails is a finding of its own.
+    if (devicesOf(object, slices).length > 0 || failing.has(object.metadata.name)) return [];
     const published = [...drivers].map(([driver, own]) => {
       const count = own.reduce((sum, { spec }) => sum + (spec.devices ?? []).length, 0);
       return `${driver} (${counted(count, "device")})`;

@@ -30,6 +30,8 @@ export const userOf = ({ namespace, name }: Account): string => `${serviceAccoun
 /** Returns the needed rights that cluster roles do not give; undefined: roles and bindings are unknown. */
 export function lackingByRoles(world: World, account: Account): readonly PolicyRule[] | undefined {
   if (!world.isReadable("ClusterRole") || !world.isReadable("ClusterRoleBinding")) return undefined;
+  // A server with RBAC always has roles of its own; another one decides by something else.
+  if (world.all("ClusterRole").length === 0) return undefined;
   const { namespace } = account;
   // Upstream: pkg/serviceaccount, MakeGroupNames and UserInfo.
   const keys = [
@@ -86,9 +88,14 @@ export async function reviewedRights(
   }
 }
 
-/** `create resourceslices.resource.k8s.io` */
-export const rightText = ({ apiGroups = [], resources = [], verbs }: PolicyRule): string =>
-  `${verbs.join(", ")} ${qualified(apiGroups, resources)}`;
+/** `create, update resourceslices.resource.k8s.io`, one for each resource. */
+export const rightTexts = (rules: readonly PolicyRule[]): string[] =>
+  verbsByResource(rules).map(([resource, verbs]) => `${verbs.join(", ")} ${resource}`);
+
+function verbsByResource(rules: readonly PolicyRule[]): [resource: string, verbs: string[]][] {
+  const groups = Map.groupBy(rules, ({ apiGroups = [], resources = [] }) => qualified(apiGroups, resources));
+  return [...groups].map(([resource, own]) => [resource, [...new Set(own.flatMap(({ verbs }) => verbs))]]);
+}
 
 const qualified = ([group = ""]: readonly string[], [resource = ""]: readonly string[]): string =>
   group === "" ? resource : `${resource}.${group}`;
@@ -99,15 +106,11 @@ export function grantCommands(
   { namespace, name }: Account,
   role: string,
 ): string[] {
-  const byResource = Map.groupBy(lacking, ({ apiGroups = [], resources = [] }) =>
-    qualified(apiGroups, resources),
-  );
   const account = `--serviceaccount=${namespace}:${name}`;
-  return [...byResource].flatMap(([resource, rules]) => {
-    const verbs = [...new Set(rules.flatMap((rule) => rule.verbs))].join(",");
+  return verbsByResource(lacking).flatMap(([resource, verbs]) => {
     const own = `${role}-${resource.split(".")[0]}`;
     return [
-      `kubectl create clusterrole ${own} --verb=${verbs} --resource=${resource}`,
+      `kubectl create clusterrole ${own} --verb=${verbs.join(",")} --resource=${resource}`,
       `kubectl create clusterrolebinding ${own} --clusterrole=${own} ${account}`,
     ];
   });

@@ -1,11 +1,12 @@
 import type { DaemonSet } from "@dray/api/apps/v1";
 import type { Pod } from "@dray/api/core/v1";
+import type { PolicyRule } from "@dray/api/rbac/v1";
 import { controllerOf } from "@dray/controllers/objects";
 import { nameOf } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
 import { counted, names } from "../text/words.ts";
 import { isDriverPod, isReady, mountedDrivers } from "./driver-pods.ts";
-import { type Account, grantCommands, lackingByRoles, rightText, userOf } from "./driver-rights.ts";
+import { type Account, grantCommands, lackingByRoles, rightTexts, userOf } from "./driver-rights.ts";
 import { type Finding, finding, type Snapshot } from "./finding.ts";
 import { isLongReady } from "./times.ts";
 
@@ -13,11 +14,14 @@ import { isLongReady } from "./times.ts";
 export interface DriverSet {
   readonly daemonSet: DaemonSet;
   readonly pods: readonly Pod[];
+  /** Slices on its nodes may be its own: none of the sets there has their driver's name. */
+  readonly mayPublish: boolean;
 }
 
 /**
- * Returns the DaemonSets of drivers that are ready and publish nothing. A slice does not say who has written
- * it: it counts for a set whose pods mount the driver's folder, else for each set on the slice's node.
+ * Returns the DaemonSets of drivers that are ready and publish nothing, as far as slices tell. A slice does
+ * not say who has written it: it is of the sets that have the driver's name in their template (a folder, an
+ * argument, a variable); without any, it may be of each set on its node.
  */
 export function silentDriverSets(world: World, now: number): DriverSet[] {
   const pods = Map.groupBy(
@@ -27,17 +31,21 @@ export function silentDriverSets(world: World, now: number): DriverSet[] {
   const sets = world.all("DaemonSet").flatMap(({ object: daemonSet }) => {
     if (!isDriverPod(daemonSet.spec.template)) return [];
     const own = (pods.get(daemonSet.metadata.uid) ?? []).filter(isReady);
-    return [{ daemonSet, pods: own, drivers: mountedDrivers(daemonSet.spec.template.spec) }];
+    return [{ daemonSet, pods: own, text: JSON.stringify(daemonSet.spec.template) }];
   });
   const slices = world.all("ResourceSlice").map(({ object }) => object.spec);
-  const named = new Set(sets.flatMap(({ drivers }) => drivers));
-  return sets.filter(({ pods: own, drivers }) => {
-    if (!own.some((pod) => isLongReady(pod, "True", now))) return false;
+  const isNamed = new Map(
+    slices.map(({ driver }) => [driver, sets.some(({ text }) => text.includes(driver))] as const),
+  );
+  return sets.flatMap(({ daemonSet, pods: own, text }) => {
+    if (!own.some((pod) => isLongReady(pod, "True", now))) return [];
+    if (slices.some(({ driver }) => text.includes(driver))) return [];
     const nodes = new Set(own.map(({ spec }) => spec.nodeName));
-    return !slices.some(
+    const mayPublish = slices.some(
       ({ driver, nodeName }) =>
-        drivers.includes(driver) || (!named.has(driver) && (nodeName === undefined || nodes.has(nodeName))),
+        isNamed.get(driver) !== true && (nodeName === undefined || nodes.has(nodeName)),
     );
+    return [{ daemonSet, pods: own, mayPublish }];
   });
 }
 
@@ -48,19 +56,23 @@ export const accountOf = ({ metadata, spec }: DaemonSet): Account => ({
 
 /** Finds DaemonSets of drivers that are ready and publish nothing, with the rights that they lack. */
 export function checkDriverSets({ world, now, lackingRights }: Snapshot): Finding[] {
-  return silentDriverSets(world, now).map(({ daemonSet, pods }) => {
+  return silentDriverSets(world, now).flatMap(({ daemonSet, pods, mayPublish }) => {
     const account = accountOf(daemonSet);
     const lacking = lackingRights?.get(userOf(account)) ?? lackingByRoles(world, account);
+    // Slices beside it are of others, if it may not create any.
+    if (mayPublish && !lacking?.some(isToPublish)) return [];
     const who = `service account ${account.namespace}/${account.name}`;
     const nodes = [...new Set(pods.map(({ spec }) => spec.nodeName ?? ""))];
     const evidence = [
       `${counted(pods.length, "pod")} of it ${pods.length === 1 ? "is" : "are"} ready, on ${names(nodes)}: ${names(pods.map(nameOf))}`,
-      `no ResourceSlice is of ${names(nodes)}${drivers(daemonSet)}`,
+      mayPublish
+        ? `the ResourceSlices of ${names(nodes)} are of other drivers: it may not create any`
+        : `no ResourceSlice is of ${names(nodes)}${drivers(daemonSet)}`,
       ...(lacking === undefined
         ? [`which rights ${who} has is not known: roles and bindings may not be listed`]
         : lacking.length === 0
           ? [`${who} has the rights that a driver needs: its log says more`]
-          : lacking.map((right) => `${who} lacks the right to ${rightText(right)}`)),
+          : rightTexts(lacking).map((right) => `${who} lacks the right to ${right}`)),
       ...warningsOf(world, pods),
     ];
     const { name, namespace } = daemonSet.metadata;
@@ -74,9 +86,12 @@ export function checkDriverSets({ world, now, lackingRights }: Snapshot): Findin
             `kubectl rollout restart daemonset/${name} -n ${namespace}`,
           ];
     const message = "is a driver whose pods are ready, and publishes no devices";
-    return finding("driver-without-devices", daemonSet, message, { evidence, fix });
+    return [finding("driver-without-devices", daemonSet, message, { evidence, fix })];
   });
 }
+
+const isToPublish = ({ resources = [], verbs }: PolicyRule): boolean =>
+  resources.includes("resourceslices") && verbs.includes("create");
 
 const drivers = ({ spec }: DaemonSet): string => {
   const own = mountedDrivers(spec.template.spec);

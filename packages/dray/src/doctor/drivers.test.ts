@@ -36,7 +36,7 @@ rule("driver-without-devices", () => {
   const some = role([rights("resourceslices", "get", "list", "watch"), rights("resourceclaims", "*")]);
   finds(cluster([...silent, ...some]), [message], {
     evidence:
-      /lacks the right to create resourceslices.resource.k8s.io\n(.*\n)*.*lacks the right to get nodes/,
+      /lacks the right to create, update, delete resourceslices.resource.k8s.io\n(.*\n)*.*lacks the right to get nodes/,
     fix: "kubectl create clusterrole gpus-dra-2-resourceslices --verb=create,update,delete --resource=resourceslices.resource.k8s.io",
   });
   const all = role([rights("resourceslices", "*"), rights("resourceclaims", "get"), rights("nodes", "get")]);
@@ -50,8 +50,12 @@ rule("driver-without-devices", () => {
   // A driver that is not ready, or only just, publishes later.
   finds(cluster([...nodes, ...driverSet(["c"], { ready: "False" })]), []);
   finds(cluster([...nodes, ...driverSet(["c"], { since: "2026-01-01T11:59:30Z" })]), []);
+  // The slices on its nodes cannot be its own, where it may not create any.
+  finds(cluster([...nodes, ...driverSet(["a", "b", "c"]), ...some]), [message], {
+    evidence: /the ResourceSlices of a, b, c are of other drivers: it may not create any/,
+  });
   // It publishes on one of its nodes: the other has no such hardware.
-  finds(cluster([...nodes, ...driverSet(["a", "b", "c"])]), []);
+  finds(cluster([...nodes, ...driverSet(["a", "b", "c"]), ...all]), []);
   // The slices there are of another driver, whose folder the pods of another set mount.
   const folder = (path: string): object => ({
     name: "own",

@@ -27,8 +27,8 @@ export function explainText(explained: Explained, now: number, format: TableForm
     placement === null ? [] : placementLines(placement, waits),
     claims.filter(isShown).flatMap(claimLines),
     factLines(explained.facts, format),
-    deviceLines(devices, explained.kind === "Device" ? explained.name : "", format),
     evictionLines(explained, format),
+    deviceLines(devices, explained.kind === "Device" ? explained.name : "", format),
     headroomLines(headroom),
   ];
   return blocks
