@@ -9,6 +9,7 @@ import { RoleBinding } from "@dray/api/rbac/v1";
 import { type Client, createClient, httpsTransport, loadKubeconfig } from "@dray/client";
 import { eventually, eventuallyPasses } from "@dray/testing/eventually";
 import { drayArguments, logsOf } from "../harness.ts";
+import { checkAutoscaled, createAutoscaled } from "./autoscaling.ts";
 
 /** An ordinary user: the one that runs the tests, or nobody. */
 const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
@@ -87,7 +88,8 @@ async function findings(api: Client): Promise<Findings> {
 
 /**
  * On a cluster of an ordinary user: a Deployment of nginx with a Service, a StatefulSet with a headless one,
- * and a pod that finds endpoints in the API and connects by address and by name.
+ * and a pod that finds endpoints in the API and connects by address and by name; a Deployment that an
+ * autoscaler scales by what its pods use.
  */
 export async function tryServices(): Promise<void> {
   const folder = mkdtempSync("/tmp/dray-svc-");
@@ -105,7 +107,9 @@ export async function tryServices(): Promise<void> {
     const api = createClient({ transport: httpsTransport(connection), userAgent: "first-hour/1" });
     try {
       await create(api);
+      await createAutoscaled(api);
       await check(api);
+      await checkAutoscaled(api);
     } finally {
       api.close();
     }
@@ -139,7 +143,9 @@ async function check(api: Client): Promise<void> {
   assert.match(proxied, /<h1>Welcome/);
   const { items } = await api.resource(Event).list({ namespace });
   const warnings = items.filter(
-    ({ type, involvedObject }) => type === "Warning" && involvedObject.kind !== "Pod",
+    // An autoscaler warns until there are figures.
+    ({ type, involvedObject: { kind } }) =>
+      type === "Warning" && kind !== "Pod" && kind !== "HorizontalPodAutoscaler",
   );
   assert.deepEqual(
     warnings.map(({ message }) => message),
