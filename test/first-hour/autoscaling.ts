@@ -35,7 +35,7 @@ export async function createAutoscaled(api: Client): Promise<void> {
   });
 }
 
-/** What `kubectl top` reads has the pods, and the autoscaler has scaled by it. */
+/** Checks the figures that `kubectl top` reads, and that the autoscaler has scaled by them. */
 export async function checkAutoscaled(api: Client): Promise<void> {
   await eventually("the autoscaler makes a second pod", async () => {
     const { spec } = await api.resource(Deployment).get(ref);

@@ -7,6 +7,7 @@ import type { ImageMapping } from "@dray/kubelet";
 export interface MappedImage {
   readonly pattern: string;
   readonly command: readonly string[];
+  readonly user?: { readonly uid: number; readonly gid: number };
 }
 
 /**
@@ -24,7 +25,9 @@ export function readMappedImages(path: string): readonly MappedImage[] {
   try {
     const rows: unknown = JSON.parse(text);
     if (!Array.isArray(rows) || !rows.every(isRow))
-      throw new Error('it must be a list of {"pattern": TEXT, "command": [TEXT, ...]}');
+      throw new Error(
+        'it must be a list of {"pattern": TEXT, "command": [TEXT, ...], "user": {"uid": NUMBER, "gid": NUMBER}}',
+      );
     return rows;
   } catch (error) {
     throw new Error(
@@ -34,13 +37,19 @@ export function readMappedImages(path: string): readonly MappedImage[] {
 }
 
 function isRow(row: unknown): row is MappedImage {
-  const { pattern, command } = (row ?? {}) as Partial<Record<keyof MappedImage, unknown>>;
+  const { pattern, command, user } = (row ?? {}) as Partial<Record<keyof MappedImage, unknown>>;
   return (
     typeof pattern === "string" &&
     Array.isArray(command) &&
     command.length > 0 &&
-    command.every((word) => typeof word === "string")
+    command.every((word) => typeof word === "string") &&
+    (user === undefined || isUser(user))
   );
+}
+
+function isUser(user: unknown): boolean {
+  const { uid, gid } = (user ?? {}) as { readonly uid?: unknown; readonly gid?: unknown };
+  return typeof uid === "number" && typeof gid === "number";
 }
 
 export function writeMappedImages(path: string, rows: readonly MappedImage[]): void {

@@ -21,6 +21,20 @@ export function checkFolder([first = "", ...others]: readonly string[]): void {
     );
 }
 
+/** Largest number of a user or group in Linux. */
+const maxId = 2 ** 32 - 2;
+
+/** Parses `UID[:GID]`; the group has the user's number if it has none. Throws a UsageError. */
+export function parseUser(text: string): { readonly uid: number; readonly gid: number } {
+  const [, uid = "", gid = uid] = /^(\d{1,10})(?::(\d{1,10}))?$/.exec(text) ?? [];
+  const user = { uid: Number(uid), gid: Number(gid) };
+  if (uid === "" || Math.max(user.uid, user.gid) > maxId)
+    throw new UsageError(
+      `--user ${text}: must be UID or UID:GID, numbers from 0 to ${maxId}, as in --user 65532:65532`,
+    );
+  return user;
+}
+
 /** Parses `PATTERN=COMMAND` of `--image`. */
 export function parseImageMapping(text: string): ImageMapping {
   const [, pattern, rest = ""] = /^([^=\s]+)=(.*)$/s.exec(text) ?? [];

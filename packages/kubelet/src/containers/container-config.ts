@@ -36,6 +36,8 @@ export interface ConfigContext {
   readonly recursiveReadOnly: boolean;
   /** The runtime refuses mounts of another identity than the configuration says. */
   readonly checksMounts: boolean;
+  /** Programs of images that name no user run as root. */
+  readonly runsAsRoot: boolean;
   /** Containers run as root of the machine, and write its folders where a pod mounts them. */
   readonly writesMachine: boolean;
   node(): Node;
@@ -75,7 +77,7 @@ export async function containerConfig(
   const { client, paths, nodeAddress, dns } = context;
   const apiServer = context.apiServer(pod);
   const node = context.node();
-  checkNonRoot(pod, container, image);
+  checkNonRoot(pod, container, image, context.runsAsRoot);
   const { namespace } = pod.metadata;
   const links = pod.spec.enableServiceLinks ?? true;
   const devices = await context.deviceOptions(pod, container);

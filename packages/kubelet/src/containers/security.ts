@@ -21,6 +21,7 @@ export function containerSecurity(pod: Pod, container: StartableContainer): Secu
     ...(runAsUser === undefined ? {} : { runAsUser: Number(runAsUser) }),
     ...(runAsGroup === undefined ? {} : { runAsGroup: Number(runAsGroup) }),
     supplementalGroups: groupsOf(pod),
+    ...(mustNotBeRoot(pod, container) ? { runAsNonRoot: true } : {}),
     readOnlyRootFilesystem: own.readOnlyRootFilesystem ?? false,
     noNewPrivileges: own.allowPrivilegeEscalation === false,
     addCapabilities: (own.capabilities?.add ?? []).map(capability),
@@ -46,15 +47,25 @@ export function sandboxSecurity(pod: Pod): SecurityConfig {
   };
 }
 
+function mustNotBeRoot({ spec }: Pod, { securityContext }: StartableContainer): boolean {
+  return (securityContext?.runAsNonRoot ?? spec.securityContext?.runAsNonRoot) === true;
+}
+
 /**
- * Throws CreateContainerConfigError for a container with `runAsNonRoot` that would run as root.
+ * Throws CreateContainerConfigError for a container with `runAsNonRoot` that would run as root. `isRoot`: so
+ * does the program of an image that names no user.
  *
  * Upstream: pkg/kubelet/kuberuntime/security_context_others.go, verifyRunAsNonRoot.
  */
-export function checkNonRoot(pod: Pod, container: StartableContainer, { user }: Pick<Image, "user">): void {
+export function checkNonRoot(
+  pod: Pod,
+  container: StartableContainer,
+  { user }: Pick<Image, "user">,
+  isRoot: boolean,
+): void {
   const own = container.securityContext ?? {};
   const ofPod = pod.spec.securityContext ?? {};
-  if ((own.runAsNonRoot ?? ofPod.runAsNonRoot) !== true) return;
+  if (!mustNotBeRoot(pod, container)) return;
   const where = `(pod: "${pod.metadata.name}_${pod.metadata.namespace}(${pod.metadata.uid})", container: ${container.name})`;
   const asUser = own.runAsUser ?? ofPod.runAsUser;
   if (asUser !== undefined) {
@@ -65,7 +76,7 @@ export function checkNonRoot(pod: Pod, container: StartableContainer, { user }: 
     throw refusal(
       `container has runAsNonRoot and image has non-numeric user (${user}), cannot verify user is non-root ${where}`,
     );
-  if (user === 0 || user === undefined)
+  if (user === 0 || (user === undefined && isRoot))
     throw refusal(`container has runAsNonRoot and image will run as root ${where}`);
 }
 

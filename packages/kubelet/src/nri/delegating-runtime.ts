@@ -40,6 +40,10 @@ export abstract class DelegatingRuntime {
     return this.inner.userOfPod(podUid);
   }
 
+  get runsAsRoot(): boolean {
+    return this.inner.runsAsRoot ?? true;
+  }
+
   get version(): string {
     return this.inner.version;
   }

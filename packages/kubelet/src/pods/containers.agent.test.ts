@@ -50,6 +50,27 @@ function environmentTests(suite: PodSuite): void {
     assert.ok(!text.includes("AGENT_SECRET"));
   });
 
+  test("with runAsNonRoot and without a user a pod runs as another user than root, or is refused", async () => {
+    await suite.run("non-root", {
+      securityContext: { runAsNonRoot: true },
+      restartPolicy: "Never",
+      containers: [{ name: "main", command: ["id", "-u"] }],
+    });
+    const pod = await suite.becomes(
+      "non-root",
+      (one) =>
+        finished(one) ||
+        one.status?.containerStatuses?.[0]?.state?.waiting?.reason === "CreateContainerConfigError",
+    );
+    const [status] = pod.status?.containerStatuses ?? [];
+    if (process.getuid?.() === 0 && suite.isolation === "plain")
+      assert.match(status?.state?.waiting?.message ?? "", /has runAsNonRoot and image will run as root/);
+    else {
+      assert.equal(pod.status?.phase, "Succeeded");
+      if (process.getuid?.() === 0) assert.ok(Number((await suite.logs("non-root/main")).text) > 0);
+    }
+  });
+
   test("the service account's token, CA and namespace are there", async () => {
     await suite.run("token", {
       restartPolicy: "Never",

@@ -99,6 +99,8 @@ export interface SecurityConfig {
   /** Name of a user in the image, if there is no number. */
   readonly runAsUserName?: string;
   readonly runAsGroup?: number;
+  /** The pod must not run as root: a runtime that chooses the user chooses another. */
+  readonly runAsNonRoot?: true;
   readonly supplementalGroups: readonly number[];
   readonly readOnlyRootFilesystem: boolean;
   readonly noNewPrivileges: boolean;

@@ -183,6 +183,11 @@ export interface RuntimeService {
   readonly recursiveReadOnly?: boolean;
   /** Refuses mounts with another `identity` than the configuration says. */
   readonly checksMounts?: boolean;
+  /**
+   * False if programs of images that name no user do not run as root, unless something of the pod needs it;
+   * known after `start`.
+   */
+  readonly runsAsRoot?: boolean;
   /** User of containers whose pod names none; undefined for that of the image. Known after `start`. */
   userOfPod(podUid: string): number | undefined;
   runPodSandbox(config: SandboxConfig): Promise<Made>;

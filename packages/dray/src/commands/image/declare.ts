@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { clusterName, dataDir, dataOutput, example } from "../../options/declarations.ts";
 import type { TargetFlags } from "../../options/target.ts";
-import type { ImageLoadOptions, ImageStoreFlags } from "./run.ts";
+import type { ImageLoadOptions, ImageMapOptions, ImageStoreFlags } from "./run.ts";
 
 /** `dray image` */
 export function declareImage(program: Command): void {
@@ -17,6 +17,7 @@ export function declareImage(program: Command): void {
       "<command>",
       "the command as one argument, with quotes around words with spaces; or a folder of programs, with / at its end",
     )
+    .option("--user <uid[:gid]>", "user of the image's program, as in 65532 or 65532:65532")
     .addOption(clusterName())
     .addOption(dataDir())
     .addHelpText(
@@ -24,10 +25,13 @@ export function declareImage(program: Command): void {
       `${example("dray image map 'example.com/tool:*' '/usr/bin/tool --flag'\ndray image map 'example.com/driver:*' /opt/driver/bin/")}
 The command replaces that of the pod, whose args follow it. A folder comes first in the PATH of containers, which run the
 command of their pod: for images with several programs. Containers that run go on; those that wait for the image
-start. The latest row that matches counts, before those of --image and those that are built in.
+start. The latest row that matches counts, before those of --image and those that are built in. Without --user, and where
+neither the pod names one, containers run as a user of their own if the cluster is root's, else as yours.
 `,
     )
-    .action(async (...args: [string, string, TargetFlags]) => (await import("./run.ts")).imageMap(...args));
+    .action(async (...args: [string, string, ImageMapOptions]) =>
+      (await import("./run.ts")).imageMap(...args),
+    );
   images
     .command("unmap")
     .description("remove the mapping of a pattern that `image map` has added")

@@ -47,6 +47,19 @@ test("image map, list and unmap change the table of a cluster, the latest row fi
       assert.ok(rows.some(({ pattern, source }) => pattern === `*/${image}:*` && source === "built in"));
     const { stdout } = await dray(["image", "list", ...dir]);
     assert.match(stdout, /^PATTERN +SOURCE +COMMAND\ntool:\* +image map +\/bin\/other\n/);
+    await map("app", "/bin/app", "--user", "65532:65533");
+    assert.deepEqual((await list())[0], {
+      pattern: "app",
+      command: ["/bin/app"],
+      user: { uid: 65532, gid: 65533 },
+      source: "image map",
+    });
+    const withUsers = await dray(["image", "list", ...dir]);
+    assert.match(
+      withUsers.stdout,
+      /^PATTERN +SOURCE +USER +COMMAND\napp +image map +65532:65533 +\/bin\/app\n/,
+    );
+    await dray(["image", "unmap", "app", ...dir]);
     const { code } = await dray(["image", "unmap", "tool:*", ...dir]);
     assert.equal(code, 0);
     assert.equal((await list())[0]?.pattern, "b");
@@ -61,6 +74,8 @@ test("errors of image map name the accepted values, and change nothing", () =>
       [["map", "a", ""], 2, /"": must be a command with closed quotes/],
       [["map", "a", "tool 'open"], 2, /must be a command with closed quotes/],
       [["map", "a", "/opt/bin/ --flag"], 2, /a folder of programs must be an absolute path/],
+      [["map", "a", "b", "--user", "me"], 2, /--user me: must be UID or UID:GID, numbers from 0 to/],
+      [["map", "a", "b", "--user", "4294967295"], 2, /must be UID or UID:GID/],
       [["map", "a"], 2, /missing required argument 'command'|command/],
       [["map", "a", "b", "c"], 2, /too many arguments/],
       [["unmap", "a"], 1, /no row for a: no image is mapped/],

@@ -1,7 +1,7 @@
 import { type ClusterConfig, type Layout, readConfig } from "@dray/cluster";
 import { builtInImages } from "../../images/built-in.ts";
-import { readMappedImages, writeMappedImages } from "../../images/mapped.ts";
-import { checkFolder, parseCommand, parseImageMapping } from "../../images/mapping.ts";
+import { type MappedImage, readMappedImages, writeMappedImages } from "../../images/mapped.ts";
+import { checkFolder, parseCommand, parseImageMapping, parseUser } from "../../images/mapping.ts";
 import { ociImagesDir } from "../../options/runtime.ts";
 import { noCluster, type TargetFlags, target } from "../../options/target.ts";
 import { UsageError } from "../../terminal/failure.ts";
@@ -21,11 +21,16 @@ interface Row {
   readonly command?: readonly string[];
   readonly entrypoint?: readonly string[];
   readonly cmd?: readonly string[];
+  readonly user?: MappedImage["user"];
   readonly source: Source;
 }
 
+export interface ImageMapOptions extends TargetFlags {
+  readonly user?: string;
+}
+
 /** Makes containers of images that match `pattern` run `command` from now on. */
-export function imageMap(pattern: string, command: string, flags: TargetFlags): void {
+export function imageMap(pattern: string, command: string, flags: ImageMapOptions): void {
   checkPattern(pattern);
   const words = parseCommand(command);
   if (words === undefined)
@@ -33,10 +38,12 @@ export function imageMap(pattern: string, command: string, flags: TargetFlags): 
       `${JSON.stringify(command)}: must be a command with closed quotes, as in '/usr/bin/tool --flag'`,
     );
   checkFolder(words);
+  const user = flags.user === undefined ? undefined : parseUser(flags.user);
   const { imagesFile } = mapping(flags);
   const others = readMappedImages(imagesFile).filter((row) => row.pattern !== pattern);
-  writeMappedImages(imagesFile, [{ pattern, command: words }, ...others]);
-  say(`images that match ${pattern} run ${words.map(shellWord).join(" ")}\n`);
+  writeMappedImages(imagesFile, [{ pattern, command: words, ...(user && { user }) }, ...others]);
+  const asUser = flags.user === undefined ? "" : ` as user ${flags.user}`;
+  say(`images that match ${pattern} run ${words.map(shellWord).join(" ")}${asUser}\n`);
 }
 
 /** Removes the mapping of `pattern`. */
@@ -67,11 +74,18 @@ export async function imageList(flags: TargetFlags & { readonly output?: "json" 
     ...builtInImages().map(from("built in")),
   ];
   if (flags.output !== undefined) return printData(rows, flags.output);
-  const lines = rows.map(({ pattern, command, entrypoint = [], cmd = [], source }) => {
+  const hasUsers = rows.some(({ user }) => user !== undefined);
+  const lines = rows.map(({ pattern, command, entrypoint = [], cmd = [], user, source }) => {
     const words = (command ?? [...entrypoint, ...cmd]).map(shellWord).join(" ");
-    return [pattern, source, words];
+    const shown = user === undefined ? "" : `${user.uid}:${user.gid}`;
+    return [pattern, source, ...(hasUsers ? [shown] : []), words];
   });
-  const titles = [{ title: "PATTERN", wraps: true }, "SOURCE", { title: "COMMAND", wraps: true }];
+  const titles = [
+    { title: "PATTERN", wraps: true },
+    "SOURCE",
+    ...(hasUsers ? ["USER"] : []),
+    { title: "COMMAND", wraps: true },
+  ];
   process.stdout.write(table(titles, lines, tableFormat({})));
 }
 

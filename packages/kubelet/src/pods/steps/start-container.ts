@@ -114,6 +114,7 @@ class StartAttempt {
     };
     return containerConfig(input, {
       ...context,
+      runsAsRoot: runtime.service.runsAsRoot ?? true,
       recursiveReadOnly: runtime.service.recursiveReadOnly ?? false,
       checksMounts: runtime.service.checksMounts ?? false,
       ownNetwork: runtime.service.nodeNetwork !== undefined,

@@ -57,6 +57,7 @@ import { removeRoot } from "./root-write.ts";
 import { HostSandboxes } from "./sandboxes.ts";
 import { scripts } from "./scripts.ts";
 import { containerStats } from "./stats.ts";
+import { stopContainer } from "./stop.ts";
 import { unsupportedOfContainer, unsupportedOfSandbox } from "./unsupported.ts";
 import { ProcessUsage } from "./usage.ts";
 
@@ -205,6 +206,10 @@ export class HostRuntime implements RuntimeService {
     return () => this.#handlers.delete(handler);
   }
 
+  get runsAsRoot(): boolean {
+    return this.#agent.root && ownUser(this.#agent, "") === undefined;
+  }
+
   userOfPod(podUid: string): number | undefined {
     return ownUser(this.#agent, podUid);
   }
@@ -275,6 +280,7 @@ export class HostRuntime implements RuntimeService {
       agent: this.#agent,
       podUid: this.#sandboxes.get(sandboxId)?.config.uid ?? "",
       needsRoot,
+      imageUser: this.#options.images.find(config.image)?.user,
       deviceGroups: groups,
     });
   }
@@ -301,17 +307,7 @@ export class HostRuntime implements RuntimeService {
 
   async stopContainer(id: string, graceMilliseconds: number): Promise<void> {
     const container = this.#containers.get(id);
-    if (container === undefined || !container.launched) return;
-    if (!container.exited && graceMilliseconds > 0) {
-      container.signal("SIGTERM");
-      let cancel = (): void => {};
-      const expired = new Promise<void>((resolve) => {
-        cancel = this.#options.clock.after(graceMilliseconds, resolve);
-      });
-      await Promise.race([container.ended(), expired]);
-      cancel();
-    }
-    await container.kill();
+    if (container !== undefined) await stopContainer(container, graceMilliseconds, this.#options.clock);
   }
 
   heedsTermination(id: string): boolean {

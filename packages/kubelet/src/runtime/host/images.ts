@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import type { ContainerConfig } from "../config.ts";
 import { RuntimeError } from "../error.ts";
 import type { Image, ImageService } from "../images.ts";
+import type { User } from "./privileges.ts";
 
 /** Program of an image on this machine. */
 export type ImageProgram =
@@ -17,6 +18,8 @@ export type ImageProgram =
 export type ImageMapping = ImageProgram & {
   /** An image reference in which `*` stands for any characters. */
   readonly pattern: string;
+  /** User of the program where the agent can change users; absent for one of each pod's own. */
+  readonly user?: User;
   /** Files and folders that the program reads; containers of any user can read them. */
   readonly needs?: readonly string[];
 };
@@ -83,7 +86,8 @@ export class ImageTable implements ImageService {
       throw new RuntimeError("InvalidImageName", `image ${JSON.stringify(image)} is not a valid reference`);
     const program = this.find(image);
     if (!hasCommand && (program === undefined || programFolder(program) !== undefined)) return undefined;
-    return { ref: `host://${image}`, tags: [image], digests: [], sizeBytes: 0 };
+    const user = program?.user === undefined ? {} : { user: program.user.uid };
+    return { ref: `host://${image}`, tags: [image], digests: [], sizeBytes: 0, ...user };
   }
 
   async pullImage(image: string): Promise<string> {

@@ -44,6 +44,8 @@ export interface PrivilegesInput {
   readonly podUid: string;
   /** The container uses files or devices of the machine that only root can. */
   readonly needsRoot: boolean;
+  /** User of the image's program, if its mapping names one. */
+  readonly imageUser?: User | undefined;
   /** Groups of the container's devices. */
   readonly deviceGroups: readonly number[];
 }
@@ -62,12 +64,16 @@ export function planPrivileges(input: PrivilegesInput): Privileges {
   if (!root || !mounts) return restricted(security, agent, setpriv);
   const { runAsUser, runAsGroup, supplementalGroups, privileged } = security;
   const own = podUser(input.podUid);
-  const uid = runAsUser ?? (privileged || input.needsRoot ? 0 : own);
-  const gid = runAsGroup ?? (uid === 0 ? 0 : own);
+  const asRoot = (privileged || input.needsRoot) && !security.runAsNonRoot;
+  const imageUser = runAsUser === undefined ? input.imageUser : undefined;
+  const uid = runAsUser ?? imageUser?.uid ?? (asRoot ? 0 : own);
+  const gid = runAsGroup ?? imageUser?.gid ?? (uid === 0 ? 0 : own);
   const groups = [...new Set([...supplementalGroups, ...deviceGroups])];
   const same = uid === 0 && gid === 0 && groups.length === 0;
   if (privileged && same) return { prefix: [], user: undefined, groups: [], unsupported: [] };
-  const limits = privileged ? [] : capabilityFlags(security, agent, uid, runAsUser === undefined);
+  const limits = privileged
+    ? []
+    : capabilityFlags(security, agent, uid, (runAsUser ?? imageUser) === undefined);
   const prefix = [
     setpriv,
     `--reuid=${uid}`,
