@@ -6,6 +6,7 @@ import type { Observed } from "./observed.ts";
 import type { PodAction } from "./pod-actions.ts";
 import { PodState, podKey } from "./pod-state.ts";
 import { isRestarting } from "./restarts.ts";
+import { settlesIn } from "./settling.ts";
 import { admitPod } from "./steps/admit.ts";
 import { cleanUpPod, deletePod, removePod } from "./steps/clean-up.ts";
 import { reportCrashes, reportHints, reportStatus } from "./steps/report.ts";
@@ -102,9 +103,17 @@ export class PodWorker {
     reportHints(state, pod, observed);
     // An earlier agent has reported the end of a pod of which nothing is left.
     if (!isPodTerminal(pod) || state.statuses.begun || observed.sandboxes.length > 0)
-      await reportStatus(state, pod, observed);
+      await this.#report(pod, observed);
     if (state.ended) state.endReported.resolve();
     if (state.ended && pod.metadata.deletionTimestamp !== undefined) await deletePod(state, pod);
+  }
+
+  async #report(pod: Pod, observed: Observed): Promise<void> {
+    const state = this.#state;
+    const { context } = state;
+    const left = state.ended ? 0 : settlesIn(observed, context.clock.now());
+    if (left > 0) context.requeueAfter(state.uid, Math.ceil(left));
+    else await reportStatus(state, pod, observed);
   }
 
   /** Plans and performs actions until there is nothing to do at once. Returns what there is then. */
