@@ -61,7 +61,7 @@ export class HostSandboxes {
 
   /** Returns the ID of a new sandbox. */
   async run(config: SandboxConfig, isolation: Isolation): Promise<string> {
-    const { nodeAddress, clock, newId } = this.#options;
+    const { directory, nodeAddress, clock, newId } = this.#options;
     const id = newId();
     const sharesPids =
       config.shareProcessNamespace && !config.hostPID && isolation.type === "mounts" && isolation.pids;
@@ -77,7 +77,7 @@ export class HostSandboxes {
     this.#save(record);
     if (sharesPids)
       try {
-        const process = await startSandboxProcess(join(this.#folder, id, processName), isolation);
+        const process = await startSandboxProcess(directory, join(this.#folder, id, processName), isolation);
         this.#records.set(id, { ...record, process });
       } catch (error) {
         this.stop(id);

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { find, type Isolation, type MountTools, type PidSpace, unshareCommand } from "./isolation.ts";
+import { sandboxScript, sandboxScriptName } from "./sandbox-process.ts";
 import { shellLine } from "./terminal.ts";
 
 /** Pipe in the directory of a container with a standard input. */
@@ -41,6 +42,7 @@ export function scripts(isolation: Isolation): readonly (readonly [string, strin
   return [
     [startFileName, startScript(isolation)],
     [wrapperName, wrapperScript],
+    [sandboxScriptName, sandboxScript],
   ];
 }
 
