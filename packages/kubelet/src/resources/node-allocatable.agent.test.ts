@@ -100,7 +100,8 @@ async function bound(
   const { spec, metadata } = podOn(node, name, {
     containers: containers.map((each, index) => ({
       name: `c${index}`,
-      command: ["sleep", "1000"],
+      // Ends at once when its pod is removed.
+      command: ["sh", "-c", "trap exit TERM; sleep 1000 & wait"],
       resources: each,
     })),
     ...(resources !== undefined && { resources }),
