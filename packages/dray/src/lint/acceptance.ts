@@ -9,7 +9,7 @@ import type { Answer, TrialServer } from "../trial-server/server.ts";
 import { trialObject } from "../trial-server/trial-object.ts";
 import { writtenPath } from "../trial-server/written-path.ts";
 import { adminAccessLabel } from "./admin-access.ts";
-import { type Finding, finding } from "./finding.ts";
+import { type Finding, finding, unreadableFinding } from "./finding.ts";
 import type { RuleId } from "./rules.ts";
 import type { LintContext, Subject } from "./subjects.ts";
 
@@ -36,13 +36,17 @@ export async function checkAcceptance(
   for (const [i, subject] of subjects.entries()) {
     onProgress(`Checking objects: ${i} of ${subjects.length}`);
     if (subject.stored || subject.problems.some(({ rule }) => rule === "wrong-type")) continue;
-    const path = await collectionOf(subject, context, server);
-    if (path === undefined) {
-      unasked.push(subject);
-      continue;
+    try {
+      const path = await collectionOf(subject, context, server);
+      if (path === undefined) {
+        unasked.push(subject);
+        continue;
+      }
+      const answer = await server.create(path, trialObject(subject.draft, subject.namespace));
+      for (const each of findingsOf(subject, answer, context)) findings.push(each);
+    } catch (error) {
+      findings.push(unreadableFinding(subject, error));
     }
-    const answer = await server.create(path, trialObject(subject.draft, subject.namespace));
-    for (const each of findingsOf(subject, answer, context)) findings.push(each);
   }
   return findings;
 }

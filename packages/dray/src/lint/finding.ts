@@ -1,5 +1,5 @@
 import { type Position, positionOf } from "../manifests/place.ts";
-import type { Problem } from "../manifests/problem.ts";
+import { type Problem, unreadableText } from "../manifests/problem.ts";
 import { type RuleId, rules, type Severity } from "./rules.ts";
 import type { Subject } from "./subjects.ts";
 
@@ -41,6 +41,11 @@ export function finding(
     details,
     hints,
   };
+}
+
+/** Makes a finding about an object whose checks have thrown. */
+export function unreadableFinding(subject: Pick<Subject, "place" | "label">, error: unknown): Finding {
+  return finding("unreadable", subject, "", { message: unreadableText(error) });
 }
 
 /** Converts a problem of reading. */

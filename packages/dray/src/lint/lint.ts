@@ -4,6 +4,8 @@ import { checkDeviceExpression } from "../cel/check-device-expression.ts";
 import { expressionsOf } from "../cel/expressions.ts";
 import { type DecodeOptions, groupOf } from "../manifests/decode.ts";
 import { type Draft, readAllDrafts } from "../manifests/documents.ts";
+import { faultProblem } from "../manifests/fault-problem.ts";
+import { awaitWithoutFaults } from "../manifests/faults.ts";
 import type { Sources } from "../manifests/files.ts";
 import { fleetGroup } from "../manifests/fleet-group.ts";
 import { jsonText } from "../manifests/json-text.ts";
@@ -16,7 +18,7 @@ import { checkAcceptance } from "./acceptance.ts";
 import { checkAdminAccess } from "./admin-access.ts";
 import { checkConfigurations } from "./configurations.ts";
 import { checkDevices } from "./devices.ts";
-import { type Finding, finding, fromProblem } from "./finding.ts";
+import { type Finding, finding, fromProblem, unreadableFinding } from "./finding.ts";
 import { checkPods } from "./pods.ts";
 import { checkSlices } from "./pools.ts";
 import { checkReferences } from "./references.ts";
@@ -79,32 +81,28 @@ export async function lint(input: LintInput): Promise<LintResult> {
     now,
   };
   const unasked: Subject[] = [];
-  onProgress("Looking for devices");
-  const devices = checkDevices(context);
-  const blamed = new Set(
-    devices.flatMap(({ object, severity }) => (severity === "error" ? (object ?? []) : [])),
+  const { answer: ofWorld, faults } = await awaitWithoutFaults(context.world, (world) =>
+    checkWorld({ ...context, world, subjects: subjectsIn(context, world) }, onProgress),
   );
   const findings = [
     ...sources.problems.map(fromProblem),
     ...read.flatMap(({ problems }) => problems.map(fromProblem)),
     ...repeated,
     ...unserved,
-    ...subjects.flatMap((subject) => [
-      ...subject.problems.filter(({ rule }) => rule !== "unserved-version").map(fromProblem),
-      ...droppedFields(subject, features),
-      ...suspicions(subject, options),
-      ...changes(subject, context, options),
-    ]),
+    ...faults.map((fault) => fromProblem(faultProblem(context.world, fault))),
+    ...subjects.flatMap((subject) =>
+      guarded(subject, () => [
+        ...subject.problems.filter(({ rule }) => rule !== "unserved-version").map(fromProblem),
+        ...droppedFields(subject, features),
+        ...suspicions(subject, options),
+        ...changes(subject, context, options),
+      ]),
+    ),
     // Versions that are not served are another finding.
     ...(await checkAcceptance(context, server, unasked, onProgress)).filter(
       ({ rule, object }) => rule !== "deprecated-version" || !reported.has(object),
     ),
-    ...checkReferences(context),
-    ...checkAdminAccess(context),
-    ...checkConfigurations(context),
-    ...devices,
-    ...(await checkPods(context, blamed, onProgress)),
-    ...checkSlices(context),
+    ...ofWorld,
   ];
   const files = sources.sources.map(({ file }) => file);
   return {
@@ -112,6 +110,41 @@ export async function lint(input: LintInput): Promise<LintResult> {
     objects: subjects.length,
     unchecked: unasked.filter(({ label }) => !reported.has(label)),
   };
+}
+
+/** Checks the manifests together with the other objects of the world. */
+async function checkWorld(context: LintContext, onProgress: (text: string) => void): Promise<Finding[]> {
+  onProgress("Looking for devices");
+  const devices = checkDevices(context);
+  const blamed = new Set(
+    devices.flatMap(({ object, severity }) => (severity === "error" ? (object ?? []) : [])),
+  );
+  return [
+    ...checkReferences(context),
+    ...checkAdminAccess(context),
+    ...checkConfigurations(context),
+    ...devices,
+    ...(await checkPods(context, blamed, onProgress)),
+    ...checkSlices(context),
+  ];
+}
+
+/** Returns the manifests without those whose objects a world lacks. */
+function subjectsIn({ subjects, world: whole }: LintContext, world: World): readonly Subject[] {
+  const left = new Set(world.objects);
+  return subjects.filter(({ decoded }) => {
+    const located = decoded && whole.located(decoded.object);
+    return located === undefined || left.has(located);
+  });
+}
+
+/** Runs the checks of one manifest. An exception is a finding about it, and does not end the others. */
+function guarded(subject: Subject, check: () => Finding[]): Finding[] {
+  try {
+    return check();
+  } catch (error) {
+    return [unreadableFinding(subject, error)];
+  }
 }
 
 /** Returns the manifests, each object once; of different ones the first counts. */

@@ -13,7 +13,10 @@ const unknownInCluster = "A warning unless the input is a whole cluster, or has 
 
 /** All rules by their id, in the order of docs/lint.md. */
 export const rules = {
-  unreadable: { severity: "error", about: "A file or directory is missing or cannot be read." },
+  unreadable: {
+    severity: "error",
+    about: "A file or directory is missing, or it or an object cannot be read.",
+  },
   syntax: { severity: "error", about: "A document is not YAML or JSON, or not a Kubernetes object." },
   "unserved-version": {
     severity: "error",

@@ -30,7 +30,7 @@ import { type Draft, duplicateProblem } from "./documents.ts";
 import { fieldHints } from "./field-hints.ts";
 import { olderVersionHints } from "./older-dra.ts";
 import { type Located, labelOfObject, type Place, positionOf } from "./place.ts";
-import type { Problem } from "./problem.ts";
+import { type Problem, unreadableText } from "./problem.ts";
 import type { Selectors } from "./selectors.ts";
 
 export interface DecodeOptions {
@@ -93,7 +93,7 @@ export interface DecodeResult {
  * `target`.
  */
 export function decodeObject(draft: Draft, target: KindRow, options: DecodeOptions): DecodeResult {
-  const { place, tree, apiVersion, kind } = draft;
+  const { place, apiVersion, kind } = draft;
   const group = groupOf(apiVersion);
   const row = kindOf(group, versionOf(apiVersion), kind);
   const object = labelOf(draft, target.namespaced ? options.namespace : undefined);
@@ -109,6 +109,22 @@ export function decodeObject(draft: Draft, target: KindRow, options: DecodeOptio
     } as const;
     return { problems: [{ ...problem, ...(hints.length > 0 && { hints }) }] };
   }
+  try {
+    return decodeKnown(draft, { row, target, object }, options);
+  } catch (error) {
+    return {
+      problems: [{ rule: "unreadable", ...positionOf(place), object, message: unreadableText(error) }],
+    };
+  }
+}
+
+/** `object`: its label. */
+function decodeKnown(
+  draft: Draft,
+  { row, target, object }: { readonly row: KindRow; readonly target: KindRow; readonly object: string },
+  options: DecodeOptions,
+): DecodeResult {
+  const { place, tree, apiVersion, kind } = draft;
   const typed = { ...tree, apiVersion, kind };
   let decoded: ReturnType<typeof decodeBody>;
   try {

@@ -42,6 +42,12 @@ export function problemText(problem: Problem): string {
   return `${positionText(problem)}: ${problemMessage(problem)}${hints.join("")}`;
 }
 
+/** Returns the message about an object whose reading has thrown that error, or an error with that message. */
+export function unreadableText(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return `cannot be read, and is left out: ${message}; please report it with the object`;
+}
+
 /** Maximum number of printed problems. */
 const maxProblems = 50;
 

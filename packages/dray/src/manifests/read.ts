@@ -15,7 +15,7 @@ import { fleetGroup } from "./fleet-group.ts";
 import { jsonText } from "./json-text.ts";
 import { olderVersionHints } from "./older-dra.ts";
 import { type Located, labelOfObject, type Place, type Position, placeText, positionOf } from "./place.ts";
-import { InputError, type Problem } from "./problem.ts";
+import { InputError, type Problem, unreadableText } from "./problem.ts";
 import { changeProblems, isComparable, merged, replacesWhole } from "./update.ts";
 import { World, worldKind, worldRow } from "./world.ts";
 
@@ -96,7 +96,7 @@ export function readObjects(
     const found = namespace === undefined ? undefined : named.find("Namespace", namespace);
     // A server has accepted its stored objects: their namespace exists.
     const labels = found?.metadata.labels ?? (found === undefined && stored ? adminLabel : undefined);
-    const problems = problemsOf(each, worldRow(object), labels, options);
+    const problems = checked(each, labels, options);
     if (problems.length > 0) leave(place, object.kind, labelOfObject(object), problems);
     return problems.length === 0;
   });
@@ -115,6 +115,21 @@ export function readObjects(
     ),
   );
   return { world: new World(all, kinds), problems, leftOut, notes, warnings };
+}
+
+/** As `problemsOf`. An exception is a problem of the object, and does not end the reading of the others. */
+function checked(
+  each: Decoded,
+  labels: Readonly<Record<string, string>> | undefined,
+  options: DecodeOptions,
+): Problem[] {
+  const { object, place } = each;
+  try {
+    return problemsOf(each, worldRow(object), labels, options);
+  } catch (error) {
+    const at = { ...positionOf(place), object: labelOfObject(object) };
+    return [{ rule: "unreadable", ...at, message: unreadableText(error) }];
+  }
 }
 
 /** Sorts problems in the order of the files, and from top to bottom. */

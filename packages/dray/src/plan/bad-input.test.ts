@@ -65,7 +65,7 @@ const objects: Mistakes = {
   ],
   "has unknown fields": [
     "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n  - name: c\n    image: i\n    limits: {}\n  resourceClaim: []\n",
-    /^in:8, document 1: Pod default\/p: unknown field "spec.containers\[0\].limits"\nin:9, document 1: Pod default\/p: unknown field "spec.resourceClaim"\n {2}hint: did you mean resourceClaims\?\n$/,
+    /^in:8, document 1: Pod default\/p: unknown field "spec.containers\[0\].limits"\n {2}hint: the field belongs at spec\.containers\[0\]\.resources\.limits\nin:9, document 1: Pod default\/p: unknown field "spec.resourceClaim"\n {2}hint: did you mean resourceClaims\?\n$/,
   ],
   "has a field of another release": [
     [{ ...node("n"), spec: { frobnicated: 1 } }],

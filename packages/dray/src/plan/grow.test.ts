@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  allocation,
   claim,
   gpuClass,
   type Manifest,
@@ -93,7 +94,12 @@ test("a pool that a node shares with others is copied with the part that the nod
 test("auto finds the smallest number of nodes with which all pods fit", async () => {
   const objects = [...cluster, ...pods(9)];
   const auto = await planned(objects, "--add-nodes", "auto", "--like", "n1");
-  assert.deepEqual(auto.data.summary.addedNodes, { like: "n1", count: 4, notHelped: [] });
+  assert.deepEqual(auto.data.summary.addedNodes, {
+    like: "n1",
+    count: 4,
+    fewest: { count: 4, isProven: true },
+    notHelped: [],
+  });
   assert.deepEqual([auto.code, auto.data.summary.unplaced], [0, 0]);
   const [enough, fewer] = await Promise.all(
     ["4", "3"].map((count) => planned(objects, "--add-nodes", count, "--like", "n1")),
@@ -169,7 +175,12 @@ test("auto without --like finds the kind of node of which the fewest are needed"
   ];
   const { data, code } = await planned(objects, "--add-nodes", "auto");
   assert.equal(code, 0);
-  assert.deepEqual(data.summary.addedNodes, { like: "n2", count: 2, notHelped: [] });
+  assert.deepEqual(data.summary.addedNodes, {
+    like: "n2",
+    count: 2,
+    fewest: { count: 2, isProven: true },
+    notHelped: [],
+  });
 });
 
 test("auto adds enough nodes for a large pod although small ones spread over them", async () => {
@@ -178,6 +189,55 @@ test("auto adds enough nodes for a large pod although small ones spread over the
   );
   const large = pod("large", plain({}, { requests: { cpu: "8" } }));
   const { data } = await planned([node("n1"), ...small, large], "--add-nodes", "auto");
-  assert.deepEqual(data.summary.addedNodes, { like: "n1", count: 5, notHelped: [] });
+  assert.deepEqual(data.summary.addedNodes, {
+    like: "n1",
+    count: 5,
+    fewest: { count: 1, isProven: true },
+    notHelped: [],
+  });
   assert.equal(data.summary.unplaced, 0);
+});
+
+test("says whether the number of nodes depends on the order of placing", async () => {
+  const asks = (name: string, cpu: string) => pod(name, plain({}, { requests: { cpu } }));
+  const growthOf = async (objects: readonly Manifest[]) => {
+    const [{ data }, { stdout }] = await Promise.all([
+      planned(objects, "--add-nodes", "auto"),
+      planFile(objects, "--add-nodes", "auto"),
+    ]);
+    return { added: data.summary.addedNodes, stdout };
+  };
+  const full = [
+    node("a", { allocatable: { cpu: "10" } }),
+    pod("full", plain({ nodeName: "a" }, { requests: { cpu: "10" } })),
+  ];
+  const small = ["s0", "s1", "s2"].map((name) => asks(name, "3"));
+  // As given, the small ones spread over all nodes first, and the large one needs a whole node.
+  const mixed = await growthOf([...full, ...small, asks("l0", "10")]);
+  const exact = await growthOf([...full, asks("l0", "10"), asks("l1", "10")]);
+  assert.deepEqual([mixed.added?.count, mixed.added?.fewest], [4, { count: 2, isProven: true }]);
+  const words = /4 more nodes .*\n\(placing pods by priority, .*; with the largest first 2 would do\)\n/;
+  assert.match(mixed.stdout, words);
+  assert.deepEqual([exact.added?.count, exact.added?.fewest], [2, { count: 2, isProven: true }]);
+  assert.doesNotMatch(exact.stdout, /placing pods by priority/);
+  const vague = await growthOf([...full, asks("l0", "6"), asks("l1", "6"), asks("l2", "6")]);
+  assert.deepEqual([vague.added?.count, vague.added?.fewest], [3, { count: 3, isProven: false }]);
+  assert.match(vague.stdout, /another order may need fewer/);
+});
+
+test("proves the number of nodes by their devices, where no device can be shared", async () => {
+  const taken = claim("taken", { count: 2 }, { status: { allocation: allocation("a", "gpu-0", "gpu-1") } });
+  const objects = [
+    node("a"),
+    slice("a", 2),
+    gpuClass,
+    taken,
+    pod("runs", usesClaim("taken", { nodeName: "a" })),
+  ];
+  const waiting = [0, 1, 2].flatMap((i) => [claim(`c${i}`), pod(`p${i}`, usesClaim(`c${i}`))]);
+  const { data } = await planned([...objects, ...waiting], "--add-nodes", "auto");
+  assert.deepEqual(
+    [data.summary.addedNodes?.count, data.summary.addedNodes?.fewest],
+    [2, { count: 2, isProven: true }],
+  );
 });

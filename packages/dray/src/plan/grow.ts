@@ -6,6 +6,7 @@ import { nameOf } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
 import { copiesOf } from "./copies.ts";
 import { explainRefusal, type PodExplanation } from "./explain.ts";
+import { fewestPossible, largestFirst } from "./fewest.ts";
 import { clusterOf, makePlan, type PlanOptions, preparePods } from "./plan.ts";
 import { isBound, type PodUnit, scheduleUnit, waitingUnits } from "./units.ts";
 import type { OriginPod } from "./workloads.ts";
@@ -15,8 +16,17 @@ export interface Growth {
   readonly like: string;
   /** How many more nodes are needed, for all pods that more nodes can help. */
   readonly needed: number;
+  /** How many would do in another order of placing, with the largest pods of each priority first. */
+  readonly fewest: FewestNodes;
   /** The pods that more nodes do not help, and why even an empty one refuses them. */
   readonly notHelped: readonly NotHelped[];
+}
+
+export interface FewestNodes {
+  /** At most `needed`. */
+  readonly count: number;
+  /** No order of placing needs fewer. */
+  readonly isProven: boolean;
 }
 
 export interface NotHelped {
@@ -34,12 +44,17 @@ export interface NotHelped {
  */
 export async function neededNodes(world: World, like: string, options: PlanOptions): Promise<Growth> {
   const { pods, helped, perNode, notHelped } = await tryCopies(world, like, options);
-  if (helped === 0) return { like, needed: 0, notHelped };
+  const none: FewestNodes = { count: 0, isProven: true };
+  if (helped === 0) return { like, needed: 0, fewest: none, notHelped };
   const hopeless = new Set(notHelped.map(({ pod }) => pod));
-  const leftWith = async (copies: number, beyond: ReadonlySet<string>): Promise<number> => {
+  const leftWith = async (
+    copies: number,
+    beyond: ReadonlySet<string>,
+    order?: PlanOptions["order"],
+  ): Promise<number> => {
     const more = copiesOf(world, like, copies);
     const added = new Set(more.map(({ object }) => object.metadata.name));
-    const { pods } = await makePlan(world.with(more), options);
+    const { pods } = await makePlan(world.with(more), { ...options, order });
     // Daemons of the new nodes do not ask for more nodes.
     return pods.filter(
       ({ node, pod }) => node === null && !beyond.has(nameOf(pod)) && !added.has(targetNode(pod) ?? ""),
@@ -48,13 +63,37 @@ export async function neededNodes(world: World, like: string, options: PlanOptio
   // Pods that fit already may spread over the new nodes first: with one node per pod there is room for all.
   const enough = async (n: number): Promise<boolean> => (await leftWith(n, hopeless)) === 0;
   const needed = await smallest(Math.ceil(helped / perNode), pods, enough);
-  if (needed < pods || (await enough(pods))) return { like, needed, notHelped };
+  if (needed < pods || (await enough(pods))) {
+    const prepared = preparePods(world, options);
+    const order = largestFirst(world, like, prepared);
+    const fewest = await fewestOf(needed, fewestPossible(world, like, prepared, hopeless), async (n) =>
+      pods <= maxReordered ? (await leftWith(n, hopeless, order)) === 0 : false,
+    );
+    return { like, needed, fewest, notHelped };
+  }
   // Other pods come first and take what all nodes share: no number of nodes has room for all.
-  const none = new Set<string>();
-  const fewest = await leftWith(pods, none);
-  if ((await leftWith(0, none)) <= fewest) return { like, needed: 0, notHelped };
-  const asGood = async (n: number): Promise<boolean> => (await leftWith(n, none)) <= fewest;
-  return { like, needed: await smallest(1, pods, asGood), notHelped };
+  const nobody = new Set<string>();
+  const left = await leftWith(pods, nobody);
+  if ((await leftWith(0, nobody)) <= left) return { like, needed: 0, fewest: none, notHelped };
+  const asGood = async (n: number): Promise<boolean> => (await leftWith(n, nobody)) <= left;
+  const best = await smallest(1, pods, asGood);
+  return { like, needed: best, fewest: { count: best, isProven: false }, notHelped };
+}
+
+/** Maximum number of pods that are placed again in another order. */
+const maxReordered = 1000;
+/** Maximum number of numbers of nodes that are tried in another order. */
+const maxTries = 10;
+
+/** Tries smaller numbers in another order, down to the bound that holds for all orders. */
+async function fewestOf(
+  needed: number,
+  bound: number,
+  willDo: (count: number) => Promise<boolean>,
+): Promise<FewestNodes> {
+  let count = needed;
+  for (let tries = 0; count > bound && tries < maxTries && (await willDo(count - 1)); tries++) count--;
+  return { count, isProven: count <= bound };
 }
 
 /**

@@ -258,6 +258,9 @@ test("lint asks a cluster what it has and what it serves, and leaves out what ma
     [4, "unserved-version"],
     [5, "unserved-version"],
   ]);
+  // Nothing of the cluster was checked.
+  assert.equal(nobody.code, 2);
+  assert.match(nobody.stderr, /error: context default: no right to list anything: /);
   assert.match(
     nobody.stderr,
     /note: context default: no right to list deviceclasses.resource.k8s.io: what names them is not checked\n/,

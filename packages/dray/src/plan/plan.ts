@@ -24,6 +24,8 @@ export interface PlanOptions {
   readonly features: Features;
   /** The profiles of the scheduler; the default one if absent. */
   readonly configuration?: SchedulerConfiguration | undefined;
+  /** Order of waiting pods with the same priority; the given one if absent. */
+  readonly order?: ((a: Pod, b: Pod) => number) | undefined;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Called before each pod with the number of placed pods, and the total. */
@@ -107,7 +109,7 @@ export async function makePlan(world: World, options: PlanOptions): Promise<Plan
   const { scheduler, pods } = cluster;
   const explanations = new Explanations(cluster);
   const outcomes = new Map<OriginPod, Outcome>();
-  const units = waitingUnits(pods, options.features);
+  const units = waitingUnits(pods, options.features, options.order);
   let placed = 0;
   for (const unit of units) {
     options.onProgress?.(placed, pods.length);

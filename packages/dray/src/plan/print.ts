@@ -205,15 +205,25 @@ function summaryText(summary: Summary): string {
   return `${counted(pods, "pod")} on ${counted(nodes, "node")}${what}${without}\n${growth}`;
 }
 
+/** Says that another order of placing needs fewer nodes, or may. */
+function orderText(count: number, fewest: NonNullable<Summary["addedNodes"]>["fewest"]): string {
+  if (fewest === undefined || (fewest.isProven && fewest.count === count)) return "";
+  const other =
+    fewest.count < count
+      ? `with the largest first ${fewest.count === 0 ? "none" : fewest.count} would do`
+      : "another order may need fewer";
+  return `\n(placing pods by priority, then as given, as the scheduler does; ${other})`;
+}
+
 function growthText(
-  { like, count, notHelped }: NonNullable<Summary["addedNodes"]>,
+  { like, count, notHelped, fewest }: NonNullable<Summary["addedNodes"]>,
   unplaced: number,
 ): string {
   if (notHelped === undefined)
     return `${counted(count, "node")} like ${like} ${count === 1 ? "was" : "were"} added\n`;
   const needed =
     count > 0
-      ? `${counted(count, "more node")} like ${like} ${count === 1 ? "is" : "are"} needed, and added here${unplaced > notHelped.length ? "; not all pods fit even so" : ""}\n`
+      ? `${counted(count, "more node")} like ${like} ${count === 1 ? "is" : "are"} needed, and added here${unplaced > notHelped.length ? "; not all pods fit even so" : ""}${orderText(count, fewest)}\n`
       : unplaced === 0
         ? "no more nodes are needed\n"
         : `more nodes like ${like} do not help\n`;

@@ -26,8 +26,13 @@ const ofDevices: ReadonlySet<string> = new Set(["ResourceSlice", "DeviceClass", 
 /** Kinds that manifests may describe completely. */
 const mayBeGiven = ["Node", "ResourceSlice", "DeviceClass"] as const;
 
+/** The user lacks rights that a correct plan needs. */
+export class RightsError extends Error {
+  override readonly name = "RightsError";
+}
+
 /**
- * Throws an Error with the missing permissions that a correct plan needs; returns the effects of missing
+ * Throws a RightsError with the missing permissions that a correct plan needs; returns the effects of missing
  * optional ones.
  */
 export function checkRights(
@@ -38,7 +43,7 @@ export function checkRights(
   const needed = missing.filter(({ kind }) => isNeeded(kind, world, features));
   if (needed.length > 0) {
     const resources = missing.map(({ resource }) => resource).join(",");
-    throw new Error(
+    throw new RightsError(
       [
         `${cluster}: a plan needs rights that you do not have:`,
         ...needed.map((right) => `  ${rightText(right)}`),

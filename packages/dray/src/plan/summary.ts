@@ -26,6 +26,8 @@ export interface Summary {
     readonly like: string;
     readonly count: number;
     readonly notHelped?: Growth["notHelped"];
+    /** Set with `notHelped`. */
+    readonly fewest?: Growth["fewest"];
   };
   /** Accepted settings that are probably mistakes. */
   readonly warnings: readonly string[];

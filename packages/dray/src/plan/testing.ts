@@ -137,6 +137,7 @@ export interface PlanData {
     readonly addedNodes?: {
       readonly like: string;
       readonly count: number;
+      readonly fewest?: { readonly count: number; readonly isProven: boolean };
       readonly notHelped?: readonly { readonly pod: string; readonly reason: string }[];
     };
   };

@@ -15,13 +15,19 @@ export interface PodUnit {
  * Returns the waiting pods in the order of the scheduler: by priority, then as given; those of a group with
  * its first one.
  */
-export function waitingUnits(pods: readonly OriginPod[], features: Features): PodUnit[] {
+export function waitingUnits(
+  pods: readonly OriginPod[],
+  features: Features,
+  order: (a: Pod, b: Pod) => number = () => 0,
+): PodUnit[] {
   const hasGroups = hasPodGroups(features);
   const groupOf = ({ object: { spec } }: OriginPod): string | undefined =>
     hasGroups ? spec.schedulingGroup?.podGroupName : undefined;
   const waiting = pods
     .filter(({ object, refusal }) => !isBound(object) && refusal === undefined)
-    .toSorted((a, b) => (b.object.spec.priority ?? 0) - (a.object.spec.priority ?? 0));
+    .toSorted(
+      ({ object: a }, { object: b }) => (b.spec.priority ?? 0) - (a.spec.priority ?? 0) || order(a, b),
+    );
   const units = Map.groupBy(waiting, (each): OriginPod | string => {
     const group = groupOf(each);
     return group === undefined ? each : `${each.object.metadata.namespace}/${group}`;

@@ -53,7 +53,9 @@ test("a container that gets no device, because it names something else than a re
 test("a claim that no container names", async () => {
   assert.deepEqual(
     await warned(claim("c"), pod("p", plain({ resourceClaims: [{ name: "gpu", resourceClaimName: "c" }] }))),
-    ['item 6: Pod default/p: spec.resourceClaims[0]: no container names "gpu", so none gets its devices'],
+    [
+      'item 6: Pod default/p: spec.resourceClaims[0]: no container names "gpu": its devices are prepared for the pod, and no container gets them',
+    ],
   );
 });
 

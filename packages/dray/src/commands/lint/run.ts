@@ -7,6 +7,7 @@ import { servedBy } from "../../lint/served.ts";
 import type { DecodeOptions } from "../../manifests/decode.ts";
 import { readSources } from "../../manifests/files.ts";
 import { withFleets } from "../../manifests/fleet-documents.ts";
+import type { Live } from "../../manifests/live.ts";
 import { Selectors } from "../../manifests/selectors.ts";
 import { type ReadCluster, readCluster } from "../../observe/cluster.ts";
 import { existingObjects } from "../../observe/cluster-files.ts";
@@ -45,6 +46,12 @@ const workloads: ReadonlySet<string> = new Set([
 /** Exit code if a file or the cluster cannot be read. */
 const notChecked = 2;
 
+/** Reports whether every list of a cluster is forbidden: then nothing is checked against it. */
+const seesNothing = ({ objects, missing }: Live): boolean =>
+  objects.length === 0 &&
+  missing.some(({ kind }) => kind === "ResourceSlice") &&
+  missing.some(({ kind }) => kind === "Pod");
+
 /** Prints what in manifests would be rejected or would hang. The exit code is 1 if there are errors. */
 export function lint(files: readonly string[], flags: LintFlags): Promise<void> {
   return withProgress("Reading the manifests", (progress) => lintWith(files, flags, progress));
@@ -69,6 +76,7 @@ async function lintWith(files: readonly string[], flags: LintFlags, progress: Pr
     return;
   }
   const features = cluster?.features ?? featuresOption(flags);
+  const isBlind = cluster !== undefined && seesNothing(cluster.live);
   const options: DecodeOptions = {
     features,
     namespace: flags.namespace ?? cluster?.namespace ?? "default",
@@ -109,6 +117,10 @@ async function lintWith(files: readonly string[], flags: LintFlags, progress: Pr
   }
   progress.stop();
   for (const note of notes) remark(`note: ${note}\n`);
+  if (isBlind)
+    process.stderr.write(
+      `error: ${cluster?.name}: no right to list anything: the manifests are not checked against the cluster; without --live they are judged by themselves\n`,
+    );
   const findings = result.findings.filter(({ rule }) => !ignored.has(rule));
   const count = (severity: Finding["severity"]): number =>
     findings.filter((each) => each.severity === severity).length;
@@ -121,7 +133,7 @@ async function lintWith(files: readonly string[], flags: LintFlags, progress: Pr
     warnings: count("warning"),
   };
   if (summary.errors > 0) process.exitCode = 1;
-  if (findings.some(({ rule }) => rule === "unreadable")) process.exitCode = notChecked;
+  if (isBlind || findings.some(({ rule }) => rule === "unreadable")) process.exitCode = notChecked;
   const shown =
     flags.severity === "error" ? findings.filter(({ severity }) => severity === "error") : findings;
   await print(shown, summary, result, flags.output);

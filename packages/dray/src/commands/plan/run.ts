@@ -1,32 +1,24 @@
 import { systemClock, timeText } from "@dray/client";
+import { faultProblem, leftOutOf } from "../../manifests/fault-problem.ts";
 import { readSources } from "../../manifests/files.ts";
 import { withFleets } from "../../manifests/fleet-documents.ts";
-import { placeText } from "../../manifests/place.ts";
-import { checkPools } from "../../manifests/pools.ts";
 import { problemTexts } from "../../manifests/problem.ts";
 import { readObjects } from "../../manifests/read.ts";
 import { Selectors } from "../../manifests/selectors.ts";
-import type { World } from "../../manifests/world.ts";
 import { readCluster } from "../../observe/cluster.ts";
 import { chooseSchedulerConfig } from "../../observe/scheduler-config.ts";
 import { type ClusterFlags, namesCluster } from "../../options/manifest-options.ts";
 import { featuresOption, wholeNumber } from "../../options/values.ts";
-import { claimWarnings } from "../../plan/claim-warnings.ts";
-import { copiesOf } from "../../plan/copies.ts";
-import { cheapestGrowth, neededNodes } from "../../plan/grow.ts";
-import { makePlan, type PlannedPod, type PlanOptions } from "../../plan/plan.ts";
+import { planWorld } from "../../plan/answer.ts";
+import type { PlannedPod } from "../../plan/plan.ts";
 import { planText } from "../../plan/print.ts";
-import { checkRights } from "../../plan/rights.ts";
-import { withoutReplacedPods } from "../../plan/rollout.ts";
-import { type Summary, summarize } from "../../plan/summary.ts";
-import { podWarnings } from "../../plan/warnings.ts";
-import { workloadWarnings } from "../../plan/workloads.ts";
+import { summarize } from "../../plan/summary.ts";
 import { UsageError } from "../../terminal/failure.ts";
 import { printData } from "../../terminal/print-data.ts";
 import { printText, tableFormat } from "../../terminal/print-text.ts";
 import { type Progress, withProgress } from "../../terminal/progress.ts";
 import { remark } from "../../terminal/verbosity.ts";
-import { counted, names } from "../../text/words.ts";
+import { counted } from "../../text/words.ts";
 
 export interface PlanFlags extends ClusterFlags {
   readonly schedulerConfig?: string;
@@ -75,37 +67,23 @@ async function planWith(flags: PlanFlags, progress: Progress): Promise<void> {
     },
     cluster?.live,
   );
-  const { problems, leftOut } = reading;
-  const { world, notes: rollouts } = withoutReplacedPods(reading.world, cluster?.live.objects ?? []);
-  const lacking =
-    cluster === undefined
-      ? []
-      : checkRights({ name: cluster.name, missing: cluster.live.missing }, world, features);
   const scheduling = await chooseSchedulerConfig(flags, cluster, features);
-  const notes = [...(cluster?.notes ?? []), ...scheduling.notes, ...reading.notes, ...rollouts];
   progress.update("Preparing the plan");
-  const options: PlanOptions = {
-    features,
-    configuration: scheduling.configuration,
-    now: () => systemClock.now(),
-    onProgress: (placed, pods) => progress.update(`Placing pods: ${placed} of ${pods}`),
-  };
-  const addedNodes = count === undefined ? undefined : await added(world, count, flags.like, options);
-  const grown =
-    addedNodes === undefined ? world : world.with(copiesOf(world, addedNodes.like, addedNodes.count));
-  const plan = await makePlan(grown, options);
-  const { scheduler } = plan.cluster;
-  const warnings = [
-    ...lacking,
-    ...reading.warnings,
-    ...selectors.warnings,
-    ...workloadWarnings(reading.world),
-    ...checkPools(world, features).map(
-      ({ slice, path, message }) => `${placeText(slice.place, path)}: ${message}: its devices are not used`,
-    ),
-    ...claimWarnings(world),
-    ...podWarnings(world, plan.pods, (namespace, name) => scheduler.claim(namespace, name), options),
-  ];
+  const { answer, faults } = await planWorld(reading.world, {
+    options: {
+      features,
+      configuration: scheduling.configuration,
+      now: () => systemClock.now(),
+      onProgress: (placed, pods) => progress.update(`Placing pods: ${placed} of ${pods}`),
+    },
+    cluster,
+    addNodes: count === undefined ? undefined : { count, like: flags.like },
+  });
+  const { plan, addedNodes } = answer;
+  const problems = [...reading.problems, ...faults.map((fault) => faultProblem(reading.world, fault))];
+  const leftOut = [...reading.leftOut, ...faults.flatMap((fault) => leftOutOf(reading.world, fault))];
+  const notes = [...(cluster?.notes ?? []), ...scheduling.notes, ...reading.notes, ...answer.notes];
+  const warnings = [...reading.warnings, ...selectors.warnings, ...answer.warnings];
   const summary = summarize(plan, {
     kubernetesVersion: features.version,
     warnings,
@@ -146,26 +124,4 @@ function podData({ pod, status, node, claims, claimResources, ...why }: PlannedP
     hints: why.hints,
     explanation: why.explanation,
   };
-}
-
-/** Returns the node to copy and the number of copies. */
-async function added(
-  world: World,
-  count: number | "auto",
-  like: string | undefined,
-  options: PlanOptions,
-): Promise<NonNullable<Summary["addedNodes"]>> {
-  const nodes = world.all("Node").map(({ object }) => object.metadata.name);
-  const known = nodes.length === 0 ? "no node is given" : `must be one of ${names(nodes)}`;
-  if (like !== undefined && !nodes.includes(like)) throw new UsageError(`--like ${like}: ${known}`);
-  if (count === "auto") {
-    const growth = await (like === undefined
-      ? cheapestGrowth(world, options)
-      : neededNodes(world, like, options));
-    if (growth === undefined) throw new UsageError(`--add-nodes auto: ${known}`);
-    return { like: growth.like, count: growth.needed, notHelped: growth.notHelped };
-  }
-  const chosen = like ?? (nodes.length === 1 ? nodes[0] : undefined);
-  if (chosen === undefined) throw new UsageError(`--add-nodes needs --like NODE: ${known}`);
-  return { like: chosen, count };
 }
