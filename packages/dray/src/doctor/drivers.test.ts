@@ -154,6 +154,20 @@ rule("pool-published-twice", () => {
     evidence:
       /has 2 slices and announces 1(.*\n)*pods of drivers on node a: gpu-system\/gpus-a, gpu-system\/old-a/,
   });
+  // Two programs on one node; a person who has edited a slice is not a publisher.
+  const by = (name: string, generation: number, ...managers: readonly string[]): Manifest => {
+    const given = shared("a", { generation, resourceSliceCount: 2 }, name);
+    const managedFields = managers.map((manager) => ({ manager, operation: "Update", apiVersion: "v1" }));
+    return { ...given, metadata: { name, uid: name, managedFields } };
+  };
+  finds(cluster([by("a-gpus", 2, "old-driver"), by("b-gpus", 1, "driver")], without), [message("a-gpus")], {
+    evidence: /written by old-driver: a-gpus .*\nwritten by driver: b-gpus/,
+  });
+  const edited = [by("a-gpus", 2, "driver"), by("b-gpus", 1, "driver", "kubectl-edit")];
+  finds(cluster(edited, without), [
+    "outdated-slice: ResourceSlice b-gpus belongs to an older generation of pool gpu.example.com/gpus",
+    "pool-incomplete: ResourceSlice a-gpus pool gpu.example.com/gpus is incomplete: its slices say that generation 2 has 2 of them (resourceSliceCount), and 1 is given: a-gpus",
+  ]);
   // One controller may publish the slices of several nodes in one pool.
   const one = { resourceSliceCount: 2 };
   finds(cluster([shared("a", one), shared("b", one)], without), []);

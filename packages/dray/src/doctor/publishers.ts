@@ -67,9 +67,9 @@ function publishersOf({ slices }: Pool, world: World): string[] {
   // One controller may publish slices of several nodes: then they announce each other.
   if (live.length > 1 && !isConsistent)
     return live.map(([node, own]) => `${placeText(node)}: ${slicesText(own)}`);
-  const managers = Map.groupBy(slices, managersOf);
-  if (managers.size > 1 && !isConsistent && !managers.has(""))
-    return [...managers].map(([manager, own]) => `written by ${manager}: ${slicesText(own)}`);
+  const [one, other] = strangers(slices);
+  if (one !== undefined && other !== undefined && !isConsistent)
+    return [one, other].map((slice) => `written by ${managersOf(slice).join(", ")}: ${slicesText([slice])}`);
   if (newest.length <= announced) return [];
   return [
     `generation ${newest[0]?.spec.pool.generation} has ${newest.length} slices and announces ${announced}: one publisher never has more`,
@@ -92,9 +92,19 @@ const slicesText = (slices: readonly ResourceSlice[]): string =>
     )
     .join(", ");
 
-/** The programs that have written the slice. */
-const managersOf = ({ metadata }: ResourceSlice): string =>
-  [...new Set((metadata.managedFields ?? []).flatMap(({ manager }) => manager ?? []))].toSorted().join(", ");
+/** The programs that have written the slice, people among them. */
+const managersOf = ({ metadata }: ResourceSlice): string[] => [
+  ...new Set((metadata.managedFields ?? []).flatMap(({ manager }) => manager ?? [])),
+];
+
+/** Returns two slices without a common writer, or an empty list. */
+function strangers(slices: readonly ResourceSlice[]): readonly ResourceSlice[] {
+  const [first, ...others] = slices.filter((slice) => managersOf(slice).length > 0);
+  if (first === undefined) return [];
+  const known = new Set(managersOf(first));
+  const other = others.find((slice) => !managersOf(slice).some((manager) => known.has(manager)));
+  return other === undefined ? [] : [first, other];
+}
 
 /** Names the nodes of the slices on which drivers of several sets run. */
 function driverPods(slices: readonly ResourceSlice[], world: World): string[] {
