@@ -123,7 +123,7 @@ test("a client that reads no responses is not read either", async () => {
   };
   send();
   await eventuallyIdle(() => served);
-  assert.ok(served > 0 && served < count / 10, `${served} of ${count}`);
+  assert.ok(served > 0 && served < count / 2, `${served} of ${count}`);
   assert.ok(far.writableLength < 1 << 20, `${far.writableLength} bytes wait`);
   near.on("data", () => {});
   await eventually("all are answered", () => served === count);
