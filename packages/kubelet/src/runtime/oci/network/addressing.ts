@@ -36,3 +36,13 @@ export function nodeAddress(octet: number, number: number): string {
 export function octetOf(bridge: string): number {
   return Number(/^dray-(\d+)$/.exec(bridge)?.[1]);
 }
+
+/**
+ * Hardware address of an interface by its IP address, so that nobody has to ask for it.
+ *
+ * Upstream: containernetworking/plugins before 0.9, pkg/utils/hwaddr
+ */
+export function hardwareAddress(ip: string): string {
+  const bytes = ip.split(".").map((byte) => Number(byte).toString(16).padStart(2, "0"));
+  return ["0a", "58", ...bytes].join(":");
+}

@@ -4,7 +4,7 @@ import { isIPv4 } from "node:net";
 import { find } from "../../host/isolation.ts";
 import { SharedDatabase } from "../database.ts";
 import { runTool, ToolError } from "../tools.ts";
-import { bridgeName, gatewayAddress, octetOf } from "./addressing.ts";
+import { bridgeName, gatewayAddress, hardwareAddress, octetOf } from "./addressing.ts";
 import { removeChains } from "./chains.ts";
 
 /** Second octets of the networks 10.X.0.0/16 from which clusters choose, in this order. */
@@ -25,7 +25,7 @@ export async function ensureBridge(directory: string, earlier: number | undefine
   });
   const name = bridgeName(octet);
   await runTool("ip", ["-batch", "-"], {
-    input: `link set ${name} alias ${alias}\naddr replace ${gatewayAddress(octet)}/16 dev ${name}\nlink set ${name} up\n`,
+    input: `link set ${name} alias ${alias}\nlink set ${name} address ${hardwareAddress(gatewayAddress(octet))}\naddr replace ${gatewayAddress(octet)}/16 dev ${name}\nlink set ${name} up\n`,
   });
   // Packets to a port of 127.0.0.1 that is mapped to a pod leave by the bridge.
   sysctl(`net/ipv4/conf/${name}/route_localnet`);
@@ -97,7 +97,19 @@ async function removeForsaken(): Promise<void> {
     if (alias?.startsWith("/") && !existsSync(alias)) await removeBridge(bridgeName(octet));
 }
 
-export async function removeBridge(bridge: string): Promise<void> {
+/**
+ * Removes the bridge of the cluster of a folder. Leaves one alone that another cluster has claimed since this
+ * cluster has lost it.
+ */
+export async function removeBridgeOf(directory: string, octet: number): Promise<void> {
+  const alias = aliasOf(directory);
+  await alone(async () => {
+    if ((await bridges()).some((bridge) => bridge.octet === octet && bridge.alias === alias))
+      await removeBridge(bridgeName(octet));
+  });
+}
+
+async function removeBridge(bridge: string): Promise<void> {
   if (find("iptables-restore") !== undefined) await removeChains(bridge);
   await removeLink(bridge);
 }

@@ -2,8 +2,10 @@ import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { makeFolderSync } from "@dray/files";
+import { find } from "../../host/isolation.ts";
 import { unmountAll } from "../images/snapshots.ts";
 import { runTool, tool } from "../tools.ts";
+import { hardwareAddress } from "./addressing.ts";
 import { removeLink } from "./bridges.ts";
 
 /** A network name space and its link to the bridge of the cluster. */
@@ -26,28 +28,36 @@ export function linkName(key: string): string {
 const connectScript =
   '"$0" -batch - && for file in /proc/sys/net/ipv4/conf/*/accept_redirects; do echo 0 >"$file" || exit 1; done';
 
-/** Makes a network name space, in place of an earlier one, and connects it. */
+/**
+ * Makes a network name space, in place of an earlier one, and connects it. Neither it nor the machine learns
+ * hardware addresses: pods have CAP_NET_RAW by default, and could claim those of others.
+ */
 export async function connect({ namespace, link, ip, gateway, bridge }: Connection): Promise<void> {
   await unmountAll(namespace);
   makeFolderSync(dirname(namespace), 0o711);
   writeFileSync(namespace, "", { flag: "a", mode: 0o600 });
   await removeLink(link);
+  const hardware = hardwareAddress(ip);
+  const hasBridgeTool = find("bridge") !== undefined;
   // One end is made in the name space, the other one in this process's.
   await runTool("unshare", [`--net=${namespace}`, "--", "/bin/sh", "-c", connectScript, tool("ip")], {
     input: `link set lo up
-link add eth0 type veth peer name ${link} netns ${process.pid}
+link add eth0 address ${hardware} type veth peer name ${link} netns ${process.pid}
 addr add ${ip}/32 dev eth0
 link set eth0 up
+neigh replace ${gateway} lladdr ${hardwareAddress(gateway)} nud permanent dev eth0
 route add ${gateway} dev eth0 scope link
 route add default via ${gateway}
 `,
   });
   await runTool("ip", ["-batch", "-"], {
     input: `link set ${link} master ${bridge}
-link set ${link} type bridge_slave hairpin on
+link set ${link} type bridge_slave hairpin on learning ${hasBridgeTool ? "off" : "on"}
 link set ${link} up
+neigh replace ${ip} lladdr ${hardware} nud permanent dev ${bridge}
 `,
   });
+  if (hasBridgeTool) await runTool("bridge", ["fdb", "replace", hardware, "dev", link, "master", "static"]);
 }
 
 /** Reports whether a name space of an earlier agent is as `connect` would make it. */

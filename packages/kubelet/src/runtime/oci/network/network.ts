@@ -9,7 +9,7 @@ import { unmountAll } from "../images/snapshots.ts";
 import { ToolError, tool } from "../tools.ts";
 import { Addresses, type ClusterNode } from "./addresses.ts";
 import { bridgeName, clusterRange, gatewayAddress } from "./addressing.ts";
-import { ensureBridge, removeBridge, removeLink } from "./bridges.ts";
+import { ensureBridge, removeBridgeOf, removeLink } from "./bridges.ts";
 import { ensureJumps, restore } from "./chains.ts";
 import { type Connection, connect, isConnected, linkName, makeRouter } from "./connect.ts";
 import { endFlows, staleFlows } from "./flows.ts";
@@ -92,7 +92,7 @@ export class PodNetwork implements ServiceNetwork {
       await addresses.database.exclusively("bridge", async () => {
         if (!addresses.hasNodes) return;
         for (const { name } of addresses.nodes) addresses.removeNode(name);
-        if (addresses.octet !== undefined) await removeBridge(bridgeName(addresses.octet));
+        if (addresses.octet !== undefined) await removeBridgeOf(directory, addresses.octet);
       });
     } finally {
       addresses.close();
@@ -141,7 +141,11 @@ export class PodNetwork implements ServiceNetwork {
   async #makeNode(): Promise<void> {
     const { node, nodeName } = this.#options;
     if (node === undefined) return this.#removeNode();
-    const connection = this.#connection(nodeKey(nodeName), node, this.#addresses.nodeAddress(nodeName));
+    const connection = this.#connection(
+      nodeKey(this.bridge, nodeName),
+      node,
+      this.#addresses.nodeAddress(nodeName),
+    );
     // Pods of an earlier agent may be in it.
     if (!isMountPoint(node) || !(await isConnected(connection))) await connect(connection);
     await makeRouter(node);
@@ -153,7 +157,7 @@ export class PodNetwork implements ServiceNetwork {
     const namespace = this.#addresses.nodes.find(({ name }) => name === nodeName)?.namespace;
     this.#addresses.setNodeNetwork(nodeName, undefined);
     if (namespace === undefined) return;
-    await removeLink(linkName(nodeKey(nodeName)));
+    await removeLink(linkName(nodeKey(this.bridge, nodeName)));
     await unmountAll(namespace);
     await rm(namespace, { force: true });
   }
@@ -215,7 +219,8 @@ export class PodNetwork implements ServiceNetwork {
       await this.#removeNode();
       this.#addresses.removeNode(this.#options.nodeName);
       if (this.#addresses.hasNodes) await this.#writeRules();
-      else await removeBridge(this.bridge);
+      else if (this.#addresses.octet !== undefined)
+        await removeBridgeOf(this.#options.directory, this.#addresses.octet);
     });
   }
 
@@ -299,5 +304,5 @@ export function ownNetworksWork(): boolean {
   return find("iptables-restore") !== undefined;
 }
 
-/** Identifies the link of a node among those of sandboxes. */
-const nodeKey = (node: string): string => `node ${node}`;
+/** Identifies the link of a node among those of all sandboxes and clusters of the machine. */
+const nodeKey = (bridge: string, node: string): string => `node ${node} of ${bridge}`;
