@@ -124,11 +124,7 @@ class Parts implements TestCluster {
   }
 }
 
-/**
- * Says who it is (`$$$$` is `$$` once the kubelet has expanded it), which tells an adopted process from a new
- * one.
- */
-const program = "echo pid $$$$; env | grep -E GPU_DEVICE_[0-9]+=; trap 'exit 0' TERM; sleep 9999 & wait";
+const program = "env | grep -E GPU_DEVICE_[0-9]+=; trap 'exit 0' TERM; sleep 9999 & wait";
 
 function workload(name: string, replicas: number): object[] {
   const claims = [{ name: "gpu" }];
@@ -198,10 +194,11 @@ const running = (app: string, count: number, seconds = 60): Promise<PodState[]> 
     },
     seconds * 1000,
   );
+/** First process of a pod's container; the shell around it has another environment. */
 const processOf = async (pod: string): Promise<number> =>
-  eventually(`${pod} has said which process it is`, async () => {
-    const pid = /^pid (\d+)$/m.exec(await parts.kubectl("logs", pod))?.[1];
-    return pid === undefined ? undefined : Number(pid);
+  eventually(`${pod} has a process`, async () => {
+    const lines = processesOf(`HOSTNAME=${pod}`).filter((line) => line.endsWith(`sh -c ${program} `));
+    return lines.length === 1 ? Number(lines[0]?.split(" ")[0]) : undefined;
   });
 /** Each allocated device, once. */
 const devicesAreDistinct = async (): Promise<void> => {
