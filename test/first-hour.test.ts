@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -65,6 +74,19 @@ async function followIn(
   }
 }
 
+/** Makes a folder with a program for the commands of the page. */
+function kubectlIn(folder: string): string {
+  const bin = join(folder, "bin");
+  mkdirSync(bin);
+  const words = [
+    process.execPath,
+    "--conditions=dray-source",
+    join(repository, "test/first-hour/kubectl.ts"),
+  ];
+  writeFileSync(join(bin, "kubectl"), `#!/bin/sh\nexec ${words.join(" ")} "$@"\n`, { mode: 0o755 });
+  return bin;
+}
+
 function commandsAndFiles(path: string) {
   return blocksOf(path).filter(({ language }) => language !== "");
 }
@@ -87,10 +109,15 @@ describe("the first hour", () => {
     });
 
   test("docs/first-driver.md for an ordinary user without user name spaces", {
-    skip: withoutKubectl || withUserNamespacesOnly,
+    skip: withUserNamespacesOnly,
   }, async () => {
     const home = folderOfNobody();
-    const own = { ...env, HOME: home, XDG_CACHE_HOME: home, XDG_DATA_HOME: join(home, "data") };
+    const path = withoutKubectl ? [kubectlIn(home), env["PATH"]].join(delimiter) : env["PATH"];
+    // The page packs what is built in the repository, where others may not write.
+    execFileSync("npm", ["run", "--silent", "pack", "--", join(folder, "sdk"), "@dray/driver"], {
+      cwd: repository,
+    });
+    const own = { ...env, PATH: path, HOME: home, XDG_CACHE_HOME: home, XDG_DATA_HOME: join(home, "data") };
     const clone = join(home, "dray");
     try {
       const { output } = await followIn(clone, "docs/first-driver.md", own, async (script, cwd, env) => {
