@@ -13,6 +13,7 @@ tool (
 	k8s.io/kubernetes/cmd/kube-scheduler
 	k8s.io/kubernetes/cmd/kubelet
 	k8s.io/kubernetes/test/e2e
+	k8s.io/kubernetes/test/e2e_node
 	k8s.io/kubernetes/test/images/agnhost
 	k8s.io/kubernetes/test/images/sample-device-plugin
 )
