@@ -9,6 +9,7 @@ import { Node, Pod } from "@dray/api/core/v1";
 import type { Client } from "@dray/client";
 import { layoutOf } from "@dray/cluster";
 import { eventually } from "@dray/testing/eventually";
+import { freePort } from "@dray/testing/ports";
 import { connect } from "../../connection/connect.ts";
 import { dray, inFolder, processesWith, start } from "../../testing/program.ts";
 
@@ -109,7 +110,17 @@ test("flags of the node: labels, taints, room for pods, logs, static pods, what 
       ...["--register-with-taints", "gpu=yes:NoSchedule,away:PreferNoSchedule"],
       ...["--max-pods", "7", "--pod-manifest-path", manifests, "--pod-max-pids", "50"],
       ...["--container-log-max-size", "1Mi", "--container-log-max-files", "2"],
-      ...["--address", "127.0.0.7", "--dra-wipe-delay", "1m", "--topology-manager-policy", "best-effort"],
+      // Another node of the machine may have the default port at 127.0.0.1.
+      ...[
+        "--address",
+        "127.0.0.7",
+        "--port",
+        String(await freePort()),
+        "--dra-wipe-delay",
+        "1m",
+        "--topology-manager-policy",
+        "best-effort",
+      ],
     );
     await started(agent);
     const node = await client.resource(Node).get({ name: "n1" });
