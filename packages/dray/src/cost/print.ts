@@ -13,9 +13,11 @@ export function costText({ subjects, total }: CostData, format: TableFormat = pl
     const claims = subject.claims.reduce((sum, each) => sum + each.claims, 0);
     return rowsOf([subject.object, podsText(subject), String(claims)], subject.classes);
   });
-  const all = total === null || subjects.length < 2 ? [] : rowsOf(["total", "", ""], total.classes);
+  const all =
+    total === null || subjects.length < 2 || !format.headers ? [] : rowsOf(["total", "", ""], total.classes);
   const tables = [table(header, [...own, ...all], format)];
-  if (format.wide) {
+  // Rows without titles are of one kind.
+  if (format.wide && format.headers) {
     tables.push(
       table(
         ["OBJECT", "CLAIM", "REQUEST", "CLASS", "DEVICES", "CAPACITY", "COUNTERS", "SUITABLE"],

@@ -99,8 +99,11 @@ export const image = (): Option =>
   );
 
 /** `-A`, as kubectl has it: it has precedence over `-n`. */
-export const allNamespaces = (): Option =>
-  new Option("-A, --all-namespaces", "all namespaces (the default without -n)");
+export const allNamespaces = (description = "all namespaces (the default without -n)"): Option =>
+  new Option("-A, --all-namespaces", description);
+
+/** `-l`, as kubectl has it. */
+export const labels = (description: string): Option => new Option("-l, --selector <labels>", description);
 
 export const noHeaders = (): Option => new Option("--no-headers", "print rows only, as kubectl does");
 

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { example } from "../../options/declarations.ts";
+import { example, noHeaders } from "../../options/declarations.ts";
 import { clusterFileOption, clusterOptions, manifestOptions } from "../../options/manifest-options.ts";
 
 /** `dray cost` */
@@ -10,6 +10,7 @@ export function declareCost(program: Command): void {
   manifestOptions(command, "manifests: a file, a directory, - for standard input");
   clusterFileOption(command, "classes, templates, slices, nodes");
   clusterOptions(command, "ask the cluster of the current context what it has, with lists only")
+    .addOption(noHeaders())
     .addOption(
       new Option(
         "-o, --output <format>",

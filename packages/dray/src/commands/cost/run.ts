@@ -22,6 +22,7 @@ export interface CostFlags extends ClusterFlags {
   readonly filename: readonly string[];
   readonly recursive?: boolean;
   readonly cluster: readonly string[];
+  readonly headers?: boolean;
   readonly output?: "json" | "yaml" | "wide";
 }
 

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import { observeOptions } from "../../observe/options.ts";
-import { example, repeated } from "../../options/declarations.ts";
+import { allNamespaces, example, labels, repeated } from "../../options/declarations.ts";
 
 /** `dray doctor` */
 export function declareDoctor(program: Command): void {
@@ -8,7 +8,10 @@ export function declareDoctor(program: Command): void {
     program
       .command("doctor")
       .description("find problems of the devices, claims and drivers of a cluster, and how to fix them"),
+    "report on objects of this namespace, and on those that have none, only; in manifests also the namespace of objects without one",
   )
+    .addOption(allNamespaces())
+    .addOption(labels("report on objects with these labels only"))
     .addOption(repeated("--rule <rules>", "comma-separated rules to check; may be repeated", "all"))
     .addOption(repeated("--skip <rules>", "comma-separated rules to leave out; may be repeated", "none"))
     .addOption(

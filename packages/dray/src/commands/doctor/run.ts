@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "@dray/client";
 import { confirmed, type Diagnosis, diagnose } from "../../doctor/doctor.ts";
+import type { ObjectName } from "../../doctor/finding.ts";
 import { type DoctorData, doctorText, junitText } from "../../doctor/print.ts";
 import { doctorKinds, type Examination, readSnapshot } from "../../doctor/read.ts";
 import { type RuleId, ruleIds, rules } from "../../doctor/rules.ts";
+import type { World } from "../../manifests/world.ts";
 import type { ObserveFlags } from "../../observe/read.ts";
 import { grantText, missingRightLines, rightsOf } from "../../observe/rights.ts";
-import { durationOption } from "../../options/values.ts";
+import { durationOption, labelSelector } from "../../options/values.ts";
 import { reportFailure, UsageError } from "../../terminal/failure.ts";
 import { printData } from "../../terminal/print-data.ts";
 import { printText } from "../../terminal/print-text.ts";
@@ -18,6 +20,8 @@ export interface DoctorFlags extends ObserveFlags {
   readonly rule: readonly string[];
   readonly skip: readonly string[];
   readonly severity: "error" | "warning";
+  readonly allNamespaces?: boolean;
+  readonly selector?: string;
   readonly settle?: string;
   readonly rights?: boolean;
   readonly output?: "json" | "yaml" | "junit";
@@ -60,9 +64,13 @@ async function report(
   { snapshot, source, isLive, notes, missing }: Examination,
   diagnosis: Diagnosis,
   wanted: readonly RuleId[],
-  { severity, output }: DoctorFlags,
+  flags: DoctorFlags,
 ): Promise<void> {
-  const findings = diagnosis.findings.filter((each) => severity === "warning" || each.severity === severity);
+  const { severity, output } = flags;
+  const isWanted = objectFilter(flags, snapshot.world);
+  const findings = diagnosis.findings.filter(
+    (each) => (severity === "warning" || each.severity === severity) && isWanted(each.object),
+  );
   const data: DoctorData = {
     source,
     kubernetesVersion: snapshot.features.version,
@@ -93,6 +101,23 @@ async function report(
   if (output === "junit") process.stdout.write(junitText(data, wanted));
   else if (output !== undefined) await printData(data, output);
   else printText(doctorText(data));
+}
+
+/** Returns the test of `-n` and `-l`. Objects without a namespace belong to all of them. */
+function objectFilter(
+  { namespace, allNamespaces, selector }: DoctorFlags,
+  world: World,
+): (object: ObjectName) => boolean {
+  const hasLabels = selector === undefined ? () => true : labelSelector("--selector", selector);
+  const only = allNamespaces === true ? undefined : namespace;
+  return (object) => {
+    if (only !== undefined && object.namespace !== undefined && object.namespace !== only) return false;
+    const found = world.objects.find(({ object: { kind, metadata } }) => {
+      const isSame = kind === object.kind && metadata.name === object.name;
+      return isSame && (metadata.namespace ?? "") === (object.namespace ?? "");
+    });
+    return hasLabels(found?.object.metadata.labels);
+  };
 }
 
 /** Reports whether none of the rules is judged: that nothing is found says nothing then. */

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { observeOptions } from "../../observe/options.ts";
-import { allNamespaces, dataOutput, example, noHeaders } from "../../options/declarations.ts";
+import { allNamespaces, dataOutput, example, labels, noHeaders } from "../../options/declarations.ts";
 import { clusterFileOption } from "../../options/manifest-options.ts";
 
 /** `dray explain` */
@@ -23,7 +23,7 @@ export function declareExplain(program: Command): void {
   );
   clusterFileOption(command, "those of -f are laid over them")
     .addOption(allNamespaces())
-    .option("-l, --selector <selector>", "without a name: list objects with these labels only")
+    .addOption(labels("without a name: list objects with these labels only"))
     .addOption(noHeaders())
     .addOption(dataOutput())
     .addHelpText(

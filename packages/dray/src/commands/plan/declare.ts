@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { example } from "../../options/declarations.ts";
+import { allNamespaces, example, labels, noHeaders } from "../../options/declarations.ts";
 import { clusterOptions, manifestOptions, schedulerConfigOption } from "../../options/manifest-options.ts";
 
 /** `dray plan` */
@@ -18,6 +18,9 @@ export function declarePlan(program: Command): void {
       "--like <node>",
       "the node that --add-nodes copies, with its ResourceSlices (auto: by default the best kind)",
     )
+    .addOption(allNamespaces("list pods of all namespaces, as always: -n is for objects that name none"))
+    .addOption(labels("list pods with these labels only; all are placed"))
+    .addOption(noHeaders())
     .addOption(
       new Option("-o, --output <format>", "output format; wide: a row for each request").choices([
         "json",

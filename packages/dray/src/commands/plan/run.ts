@@ -8,7 +8,7 @@ import { Selectors } from "../../manifests/selectors.ts";
 import { readCluster } from "../../observe/cluster.ts";
 import { chooseSchedulerConfig } from "../../observe/scheduler-config.ts";
 import { type ClusterFlags, namesCluster } from "../../options/manifest-options.ts";
-import { featuresOption, wholeNumber } from "../../options/values.ts";
+import { featuresOption, labelSelector, wholeNumber } from "../../options/values.ts";
 import { planWorld } from "../../plan/answer.ts";
 import type { PlannedPod } from "../../plan/plan.ts";
 import { planText } from "../../plan/print.ts";
@@ -26,6 +26,8 @@ export interface PlanFlags extends ClusterFlags {
   readonly recursive?: boolean;
   readonly addNodes?: string;
   readonly like?: string;
+  readonly selector?: string;
+  readonly headers?: boolean;
   readonly output?: "json" | "yaml" | "wide";
 }
 
@@ -41,6 +43,7 @@ export function plan(flags: PlanFlags): Promise<void> {
 
 async function planWith(flags: PlanFlags, progress: Progress): Promise<void> {
   featuresOption(flags);
+  const hasLabels = flags.selector === undefined ? () => true : labelSelector("--selector", flags.selector);
   const count =
     flags.addNodes === undefined || flags.addNodes === "auto"
       ? flags.addNodes
@@ -95,11 +98,12 @@ async function planWith(flags: PlanFlags, progress: Progress): Promise<void> {
   for (const text of problemTexts(problems)) process.stderr.write(`error: ${text}\n`);
   remarks("note", notes);
   remarks("warning", warnings);
+  const listed = plan.pods.filter(({ pod }) => hasLabels(pod.metadata.labels));
   const { unplaced, pending, refused } = summary;
   if (unplaced + pending + refused + problems.length > 0) process.exitCode = 1;
   if (flags.output === undefined || flags.output === "wide")
-    printText(planText(plan.pods, summary, { leftOut, format: tableFormat(flags) }));
-  else await printData({ pods: plan.pods.map(podData), summary }, flags.output);
+    printText(planText(listed, summary, { leftOut, format: tableFormat(flags) }));
+  else await printData({ pods: listed.map(podData), summary }, flags.output);
 }
 
 /** Prints the first of them, unless the user wants data only. */
