@@ -105,7 +105,7 @@ export const allNamespaces = (description = "all namespaces (the default without
 /** `-l`, as kubectl has it. */
 export const labels = (description: string): Option => new Option("-l, --selector <labels>", description);
 
-export const noHeaders = (): Option => new Option("--no-headers", "print rows only, as kubectl does");
+export const noHeaders = (): Option => new Option("--no-headers", "print rows without a header");
 
 /** `-o` of commands that print data. */
 export const dataOutput = (): Option =>

@@ -154,7 +154,12 @@ test("as many nodes are added as a gang needs", async () => {
   const objects = [node("n1"), slice("n1", 1), gpuClass, template("t"), group("g", 3), ...members];
   const done = await planned(objects, ...gates, "--add-nodes", "auto");
   assert.deepEqual([...new Set(fates(done).map((fate) => fate.split(" ")[1]))], ["fits"]);
-  assert.deepEqual(done.data.summary.addedNodes, { like: "n1", count: 2, notHelped: [] });
+  assert.deepEqual(done.data.summary.addedNodes, {
+    like: "n1",
+    count: 2,
+    fewest: { count: 2, isProven: true },
+    notHelped: [],
+  });
 });
 
 test("a gang lands in one domain of its topology", async () => {

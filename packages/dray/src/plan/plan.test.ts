@@ -54,6 +54,7 @@ test("json and yaml have the same data, and an allocation exactly as a claim's s
     status: "fits",
     node: "n1",
     claims: [{ name: "c", podClaim: "gpu", allocation: allocation("n1", "gpu-0", "gpu-1") }],
+    claimResources: {},
     reason: null,
     hints: [],
     explanation: null,
@@ -64,6 +65,7 @@ test("json and yaml have the same data, and an allocation exactly as a claim's s
     status: "does not fit",
     node: null,
     claims: [],
+    claimResources: {},
     reason: "0/1 nodes are available: 1 Insufficient cpu.",
     hints: [],
     explanation: {
