@@ -138,7 +138,7 @@ class Check {
   /** Reports causes without whose removal the pod runs, too. */
   async #checkNeeded(remedies: readonly { readonly wait: Wait; readonly remedy: Remedy }[]): Promise<void> {
     // A pod that is made again may come to another node, with causes of its own.
-    if (remedies.some(({ wait }) => wait.for === "failure")) return;
+    if (remedies.some(({ wait }) => wait.for === "failure" || wait.for === "claim-unusable")) return;
     for (const left of remedies) {
       // It is named though other changes than the end of the victims let the pod run.
       if (left.wait.for === "preemption") continue;

@@ -103,14 +103,15 @@ function addDevices(cluster: SimulatedCluster, device: string, node: string, cou
     .flatMap(({ spec }) => spec.devices ?? [])
     .find((each: Manifest) => each.name === name);
   const { taints: _t, consumesCounters: _c, ...copy } = like;
+  const added = `added-${node}-${cluster.all("ResourceSlice").length}`;
   cluster.set({
     apiVersion: "resource.k8s.io/v1",
     kind: "ResourceSlice",
-    metadata: { name: `added-${node}`, uid: `added-${node}`, resourceVersion: "1" },
+    metadata: { name: added, uid: added, resourceVersion: "1" },
     spec: {
       driver,
       nodeName: node,
-      pool: { name: `added-${node}`, generation: 1, resourceSliceCount: 1 },
+      pool: { name: added, generation: 1, resourceSliceCount: 1 },
       devices: Array.from({ length: count }, (_, i) => ({ ...structuredClone(copy), name: `added-${i}` })),
     },
   } as unknown as KubeObject); // a slice
