@@ -94,7 +94,7 @@ export class LocalServices {
     const found = new Map<string, DesiredService>();
     for (const { object } of this.#definitions.range(this.#definitions.prefix)) {
       const { group, versions } = (object as Definition).spec;
-      for (const { name, served } of versions)
+      for (const { name, served } of versions ?? [])
         if (served && builtInPriority(group, name) === undefined)
           found.set(`${name}.${group}`, { managed: "true", spec: specOf(group, name, customPriority) });
     }

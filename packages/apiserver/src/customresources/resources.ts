@@ -29,7 +29,7 @@ export const storedName = ({ spec }: Definition): string => `${spec.names.plural
 
 /** The version in which objects are stored. */
 export const storageVersion = ({ spec }: Definition): Version | undefined =>
-  spec.versions.find((version) => version.storage);
+  spec.versions?.find((version) => version.storage);
 
 /** Returns the served resources of a definition: one for each version. */
 export function resourcesOf(
@@ -38,17 +38,18 @@ export function resourcesOf(
   conversion: ConversionParts,
 ): ServedResource[] {
   const { spec } = definition;
+  const versions = spec.versions ?? [];
   const storage = storageVersion(definition);
   if (storage === undefined) return [];
   const { strategy, webhook } = spec.conversion ?? {};
   const shared = {
     storage,
-    schemas: new Map(spec.versions.map(({ name, schema }) => [name, schema?.openAPIV3Schema])),
+    schemas: new Map(versions.map(({ name, schema }) => [name, schema?.openAPIV3Schema])),
     ended,
     release: conversion.release,
     webhook: strategy === "Webhook" && webhook ? new ConversionWebhook(webhook, conversion) : undefined,
   };
-  return spec.versions
+  return versions
     .filter((version) => version.served)
     .map((version) => resourceOf(definition, version, shared));
 }
@@ -163,7 +164,7 @@ function factsOf(version: Version, status: boolean, scale: boolean): ResourceFac
 function deprecation({ spec }: Definition, version: Version): string | undefined {
   if (!version.deprecated) return undefined;
   if (version.deprecationWarning !== undefined) return version.deprecationWarning;
-  const better = spec.versions
+  const better = (spec.versions ?? [])
     .filter(
       ({ name, served, deprecated }) => served && !deprecated && compareVersions(name, version.name) > 0,
     )

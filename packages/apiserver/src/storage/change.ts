@@ -3,6 +3,7 @@ import type { StoreEvent } from "@dray/store";
 import type { CacheEvent } from "./history.ts";
 import { deepFreeze, parseStored } from "./json.ts";
 import { shareFields } from "./shared-fields.ts";
+import { withoutStoredNulls } from "./stored-nulls.ts";
 
 /** A value of the store that is not an object of Kubernetes. */
 export class StoredValueError extends Error {
@@ -12,8 +13,9 @@ export class StoredValueError extends Error {
 /** Parses the object in a value of the store. Throws StoredValueError, which contains the key. */
 export function readStored(key: string, value: string): KubeObject {
   try {
-    const object = parseStored(value);
-    if (typeof object.metadata === "object") return object;
+    const object = parseStored(value) as Partial<KubeObject> | null;
+    if (typeof object?.metadata === "object" && object.metadata !== null)
+      return withoutStoredNulls(object as KubeObject, value);
   } catch (error) {
     throw new StoredValueError(`the value at ${key} is not an object in JSON: ${(error as Error).message}`, {
       cause: error,

@@ -117,8 +117,11 @@ export class Storage {
       const { key, previous, value } = event;
       const cache = this.#cacheOfKey(key);
       if (cache === undefined) continue;
-      const before = previous && withRevision(readStored(key, previous.value), previous.modRevision);
-      cache.remember(changeOf(event, before, event.type === "put" ? readStored(key, value) : undefined));
+      // A value that is not an object may have been removed since.
+      const old = previous && this.#objectOf({ key, value: previous.value });
+      const before = old && withRevision(old, previous.modRevision);
+      const object = event.type === "put" ? this.#objectOf({ key, value }) : undefined;
+      if (object !== undefined || before !== undefined) cache.remember(changeOf(event, before, object));
     }
   }
 
@@ -352,7 +355,7 @@ export class Storage {
   }
 
   /** Undefined for a value that is not an object, which another program may have stored: reads skip it. */
-  #objectOf({ key, value }: StoreEvent): KubeObject | undefined {
+  #objectOf({ key, value }: Pick<StoreEvent, "key" | "value">): KubeObject | undefined {
     try {
       return this.#written.get(value) ?? readStored(key, value);
     } catch (error) {

@@ -32,7 +32,7 @@ const clusterTrustBundleValidation = {
     checkMetadata(errors.at("metadata"), metadata, nameRule(spec.signerName ?? ""), false);
     checkMetadataUpdate(errors.at("metadata"), metadata, old.metadata);
     checkFinalizerNames(errors.at("metadata"), metadata);
-    checkImmutable(errors.at("spec.signerName"), spec.signerName ?? "", old.spec.signerName ?? "");
+    checkImmutable(errors.at("spec.signerName"), spec.signerName ?? "", old.spec?.signerName ?? "");
   },
 };
 

@@ -170,7 +170,7 @@ function approvalCondition(definition: Definition): Condition | undefined {
 
 /** Stored definitions may have schemas from before schemas had to be structural. */
 function schemaCondition({ spec }: Definition, release: KubernetesVersion): Condition | undefined {
-  for (const [index, { schema }] of spec.versions.entries()) {
+  for (const [index, { schema }] of (spec.versions ?? []).entries()) {
     if (schema?.openAPIV3Schema === undefined) continue;
     const errors = new FieldErrors({ release }).at("spec.versions").index(index).at("schema.openAPIV3Schema");
     const [first] = structuralErrors(errors, schema.openAPIV3Schema);

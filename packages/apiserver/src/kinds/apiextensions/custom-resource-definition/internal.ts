@@ -1,6 +1,5 @@
-import type { CustomResourceDefinitionSpec } from "@dray/api/apiextensions/v1";
 import { sameValue } from "@dray/api/validation";
-import type { Version } from "./types.ts";
+import type { Definition, Version } from "./types.ts";
 
 /** Fields that versions have either individually or in common. */
 export type Shared = Pick<
@@ -19,7 +18,7 @@ export interface InternalSpec {
 
 const fields = ["schema", "subresources", "additionalPrinterColumns", "selectableFields"] as const;
 
-export function internalSpec({ versions }: CustomResourceDefinitionSpec): InternalSpec {
+export function internalSpec({ versions }: Pick<Definition["spec"], "versions">): InternalSpec {
   const shared: Shared = {};
   const own = (versions ?? []).map((version) => ({ ...version }));
   const first = own[0];

@@ -8,7 +8,10 @@ import type {
 
 /** A CustomResourceDefinition as the server stores it (apiextensions.k8s.io/v1). */
 export interface Definition extends KubeObject {
-  spec: CustomResourceDefinitionSpec;
+  spec: Omit<CustomResourceDefinitionSpec, "versions"> & {
+    /** Null if another server has stored none. */
+    versions?: CustomResourceDefinitionVersion[] | null;
+  };
   status?: CustomResourceDefinitionStatus;
 }
 

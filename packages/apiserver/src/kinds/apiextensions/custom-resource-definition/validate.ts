@@ -60,7 +60,7 @@ function checkSpec(errors: FieldErrors, definition: Definition, old?: Definition
   errors.at("spec.scope").oneOf(spec.scope, ["Cluster", "Namespaced"]);
   const whole = shared.schema?.openAPIV3Schema;
   const mayLackSchemas =
-    old?.spec.versions.some((version) => version.schema?.openAPIV3Schema === undefined) ?? false;
+    old?.spec.versions?.some((version) => version.schema?.openAPIV3Schema === undefined) ?? false;
   versions.forEach((version, index) => {
     if (whole !== undefined || version.schema?.openAPIV3Schema !== undefined) return;
     const here = errors.at("spec.versions").index(index).at("schema.openAPIV3Schema");

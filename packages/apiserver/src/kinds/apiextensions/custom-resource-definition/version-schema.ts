@@ -27,7 +27,7 @@ export interface SchemaChecker {
 }
 
 const schemasOf = (definition: Definition): Schema[] =>
-  definition.spec.versions.flatMap(({ schema }) => schema?.openAPIV3Schema ?? []);
+  (definition.spec.versions ?? []).flatMap(({ schema }) => schema?.openAPIV3Schema ?? []);
 
 /** Returns a schema checker; violations of the stored definition are tolerated. */
 export function checkerOf(
@@ -43,7 +43,7 @@ export function checkerOf(
   const anySetItems = before.some((schema) => breaksLists(schema, fresh, "set"));
   const anyMapKeys = before.some((schema) => breaksLists(schema, fresh, "map"));
   const versionOf = (of: Definition | undefined, name: string | undefined): Version | undefined =>
-    of?.spec.versions.find((version) => version.name === name);
+    of?.spec.versions?.find((version) => version.name === name);
   return {
     schema(errors, validation, status, name) {
       const schema = validation?.openAPIV3Schema;
@@ -60,7 +60,7 @@ export function checkerOf(
     },
     selectable(errors, fields, validation, name) {
       if (fields === undefined || fields.length === 0) return;
-      const stored = versionOf(old, name || definition.spec.versions[0]?.name)?.selectableFields ?? [];
+      const stored = versionOf(old, name || definition.spec.versions?.[0]?.name)?.selectableFields ?? [];
       const mayBeMany = stored.length > maxSelectable && sameValue(stored, fields);
       checkSelectable(errors.at("selectableFields"), fields, {
         schema: validation?.openAPIV3Schema,
