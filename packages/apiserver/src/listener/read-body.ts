@@ -26,9 +26,9 @@ interface Reading {
   readonly clock: Clock;
   readonly progressTimeout: number;
   /**
-   * Called for a large body when a small one would be complete: resolves false if there is no room for it.
+   * Called for a large body when a small one would be complete: returns false if there is no room for it.
    */
-  readonly takeRoom: () => Promise<boolean>;
+  readonly takeRoom: () => boolean;
 }
 
 /**
@@ -45,7 +45,6 @@ export function readBody(
     const chunks: Buffer[] = [];
     let size = 0;
     let isRefused = false;
-    let hasRoom: Promise<boolean> | undefined;
     const stop = clock.after(progressTimeout, () => {
       reject(new Error("the client did not complete its request in time"));
       exchange.abort();
@@ -57,13 +56,8 @@ export function readBody(
       if (size > bodyLimit) resolve("RequestEntityTooLarge");
       else chunks.push(chunk);
       if (!isSmall || size <= maxSmallBodyBytes) return;
-      body.pause();
-      hasRoom = takeRoom();
-      hasRoom.then((taken) => {
-        isRefused = !taken;
-        if (isRefused) resolve("TooManyRequests");
-        body.resume();
-      }, reject);
+      isRefused = !takeRoom();
+      if (isRefused) resolve("TooManyRequests");
     });
     const disconnected = (): void => {
       stop();
@@ -73,10 +67,7 @@ export function readBody(
     body.once("end", () => {
       stop();
       body.off("close", disconnected);
-      const whole = (): Buffer => (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
-      // The body may end while it is paused.
-      if (hasRoom === undefined) resolve(whole());
-      else hasRoom.then((taken) => taken && resolve(whole()), reject);
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
     });
   });
 }

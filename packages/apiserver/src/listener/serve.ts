@@ -120,11 +120,9 @@ export class Service {
   async #handled(exchange: Exchange, request: ExchangeRequest): Promise<ApiResponse | undefined> {
     const bytes = declaredLength(exchange) ?? bodyLimit;
     let room: BodyRoom | undefined;
-    let hasEnded = false;
-    const takeRoom = async (): Promise<boolean> => {
-      const abort = (): void => this.#abort(exchange, "sends its body too slowly while others wait");
-      room = await this.#bodies.take({ bytes, signal: request.signal, abort });
-      if (hasEnded) room?.release();
+    const takeRoom = (): boolean => {
+      const abort = (): void => this.#abort(exchange, "sends its body too slowly while others need room");
+      room = this.#bodies.take({ bytes, abort });
       return room !== undefined;
     };
     try {
@@ -138,7 +136,6 @@ export class Service {
       request.body = body;
       return await this.#handler.handle(request);
     } finally {
-      hasEnded = true;
       room?.release();
     }
   }
