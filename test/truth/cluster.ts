@@ -101,11 +101,12 @@ export class SimulatedCluster {
     }
   }
 
-  /** Lets the claim controller work. */
+  /** Lets the claim controller and drivers work. */
   runControllers(): void {
     this.#releaseClaims();
     this.#makeClaims();
     this.#reserveClaims();
+    this.#attachDevices();
   }
 
   /** Reports whether there was any to delete. */
@@ -212,6 +213,22 @@ export class SimulatedCluster {
         const reserved = [...reservedFor, { resource: "pods", name, uid }];
         this.set({ ...claim, status: { ...claim.status, reservedFor: reserved } } as ResourceClaim);
       }
+    }
+  }
+
+  /** Drivers report that their devices are attached (KEP-5007). */
+  #attachDevices(): void {
+    for (const claim of this.all<ResourceClaim>("ResourceClaim")) {
+      const attached = (claim.status?.allocation?.devices?.results ?? []).filter(
+        ({ driver, bindingConditions = [] }) =>
+          bindingConditions.length > 0 && !this.facts.detached.has(driver),
+      );
+      if (attached.length === 0) continue;
+      const devices = attached.map(({ driver, pool, device, shareID, bindingConditions = [] }) => ({
+        ...{ driver, pool, device, ...(shareID && { shareID }) },
+        conditions: bindingConditions.map((type) => ({ type, status: "True" })),
+      }));
+      this.set({ ...claim, status: { ...claim.status, devices } } as ResourceClaim);
     }
   }
 

@@ -177,19 +177,15 @@ export class LiveCluster {
   async outcome(names: readonly string[], isDone: (outcome: Outcome) => boolean): Promise<Outcome> {
     let seen: Outcome = { isPlaced: false, message: "" };
     const what = (): string => `the scheduler has decided about ${names.join()}: ${JSON.stringify(seen)}`;
-    return eventually(
-      what,
-      async () => {
-        // Attempts that failed wait for their time.
-        this.#clock.advance(1_000);
-        for (const name of names) {
-          seen = await this.#read(name);
-          if (isDone(seen)) return seen;
-        }
-        return false;
-      },
-      5_000,
-    );
+    return eventually(what, async () => {
+      // Attempts that failed wait for their time.
+      this.#clock.advance(1_000);
+      for (const name of names) {
+        seen = await this.#read(name);
+        if (isDone(seen)) return seen;
+      }
+      return false;
+    });
   }
 
   async #read(name: string): Promise<Outcome> {

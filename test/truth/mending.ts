@@ -50,7 +50,8 @@ export function mend(
     case "pod-group":
       return mendGroup(cluster, short, subject);
     case "binding-conditions":
-      return attach(cluster);
+      cluster.facts.detached.clear();
+      return true;
     case "scheduler":
       facts.deadSchedulers.clear();
       return true;
@@ -173,21 +174,6 @@ function mendGroup(cluster: SimulatedCluster, name: string, subject: string): bo
         })
       : ({ ...found, spec: { ...found.spec, schedulingPolicy } } as KubeObject),
   );
-  return true;
-}
-
-/** Drivers report that their devices are attached. */
-function attach(cluster: SimulatedCluster): boolean {
-  cluster.facts.detached.clear();
-  for (const claim of cluster.all<ResourceClaim>("ResourceClaim")) {
-    const devices = (claim.status?.allocation?.devices?.results ?? []).map(
-      ({ driver, pool, device, bindingConditions = [] }) => ({
-        ...{ driver, pool, device },
-        conditions: bindingConditions.map((type) => ({ type, status: "True" })),
-      }),
-    );
-    cluster.set({ ...claim, status: { ...claim.status, devices } } as ResourceClaim);
-  }
   return true;
 }
 
