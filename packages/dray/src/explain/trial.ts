@@ -135,7 +135,7 @@ export class Trial {
 
   /**
    * Places the pod in the changed cluster, with `taken` after all pods of its priority, of which it gets the
-   * names of those that were placed.
+   * names of those that could be the first.
    */
   async try({ objects, gone = new Set() }: Changed = { objects: [] }, taken?: string[]): Promise<Attempt> {
     const scheduler = this.#scheduler(objects, gone);
@@ -194,19 +194,24 @@ export class Trial {
   }
 }
 
-/** Adds the names of the pods that were placed. */
+/**
+ * Places the pods that may come before, and adds the names of those that could be the first. Groups are only
+ * tried in turn.
+ */
 async function placeEquals(
   scheduler: OfflineScheduler,
   units: readonly PodUnit[],
   gone: ReadonlySet<string>,
   taken: string[],
 ): Promise<void> {
-  for (const unit of units) {
-    if (isGone(unit, gone)) continue;
-    const placements = await scheduleUnit(scheduler, unit);
-    if (!placements.every(({ type }) => type === "placed")) continue;
-    for (const { object } of unit.pods) taken.push(nameOf(object));
-  }
+  const waiting = units.filter((unit) => !isGone(unit, gone));
+  const isPlaced = ({ type }: Placement): boolean => type === "placed";
+  const first = new Set<PodUnit>();
+  for (const unit of waiting)
+    if (!unit.isGroup && isPlaced(await scheduler.preview(unit.pods[0]!.object))) first.add(unit);
+  for (const unit of waiting)
+    if ((await scheduleUnit(scheduler, unit)).every(isPlaced) && unit.isGroup) first.add(unit);
+  for (const { pods } of first) for (const { object } of pods) taken.push(nameOf(object));
 }
 
 const isGone = ({ pods }: PodUnit, gone: ReadonlySet<string>): boolean =>
