@@ -4,7 +4,7 @@
  */
 import { type Features, featuresOf, type KubeObject } from "@dray/api";
 import type { Event, PersistentVolume, PersistentVolumeClaim, Pod } from "@dray/api/core/v1";
-import { isPodActive } from "@dray/api/pod";
+import { isPodActive, isPodTerminal } from "@dray/api/pod";
 import type { ResourceClaim, ResourceClaimTemplate } from "@dray/api/resource/v1";
 import { deviceEnvironment } from "@dray/cel";
 import {
@@ -138,9 +138,10 @@ export class SimulatedCluster {
     return JSON.stringify([parts, claims]);
   }
 
-  /** Deallocates claims without users; those of deleted pods go with them. */
+  /** Deallocates claims without users; those of pods that have ended go with them. */
   #releaseClaims(): void {
-    const uids = new Set(this.all<Pod>("Pod").map(({ metadata }) => metadata.uid));
+    const users = this.all<Pod>("Pod").filter((pod) => !isPodTerminal(pod));
+    const uids = new Set(users.map(({ metadata }) => metadata.uid));
     for (const claim of this.all<ResourceClaim>("ResourceClaim")) {
       const owner = claim.metadata.ownerReferences?.[0];
       if (owner?.kind === "Pod" && !uids.has(owner.uid)) {
@@ -243,24 +244,21 @@ export class SimulatedCluster {
     for (const unit of units.values()) {
       // Within its group it comes last: it has to run whatever the order is.
       const pods = unit.toSorted((a, b) => rank(b) - rank(a));
-      const ids: string[] = [];
-      const scheduler = this.#scheduler(ids);
+      const scheduler = this.#scheduler();
       const isGroup = pods[0]!.spec.schedulingGroup !== undefined;
       const placements = isGroup ? await scheduler.scheduleGroup(pods) : [await scheduler.schedule(pods[0]!)];
-      for (const [i, pod] of pods.entries()) this.#write(scheduler, pod, placements[i]!, ids);
+      for (const [i, pod] of pods.entries()) this.#write(scheduler, pod, placements[i]!);
     }
   }
 
-  #scheduler(ids: string[]): OfflineScheduler {
+  #scheduler(): OfflineScheduler {
+    let made = 0;
     const scheduler = createOfflineScheduler({
       features: truthFeatures,
-      newId: () => {
-        const id = `00000000-0000-4000-8000-${String(this.now + ids.length)
-          .padStart(12, "0")
-          .slice(-12)}`;
-        ids.push(id);
-        return id;
-      },
+      newId: () =>
+        `00000000-0000-4000-8000-${String(this.now + made++)
+          .slice(-12)
+          .padStart(12, "0")}`,
       now: () => this.now,
       environment,
       volumes: true,
@@ -289,7 +287,7 @@ export class SimulatedCluster {
     });
   }
 
-  #write(scheduler: OfflineScheduler, pod: Pod, placement: Placement, ids: readonly string[]): void {
+  #write(scheduler: OfflineScheduler, pod: Pod, placement: Placement): void {
     if (placement.type !== "placed") {
       this.#writeRefusal(pod, placement);
       return;
@@ -298,10 +296,8 @@ export class SimulatedCluster {
       const claim = scheduler.claim("default", metadata.name);
       if (claim !== undefined) this.set(claim);
     }
-    for (const id of ids) {
-      const claim = scheduler.claim("default", `${pod.metadata.name}-extended-resources-${id}`);
-      if (claim !== undefined) this.set(claim);
-    }
+    const extended = scheduler.extendedClaim(pod);
+    if (extended !== undefined) this.set(extended);
     if (this.#isAttaching(pod)) return;
     this.#bindVolumes(pod, placement.node);
     const conditions = [{ type: "PodScheduled", status: "True" }];
@@ -358,6 +354,7 @@ export function bindVolume(cluster: SimulatedCluster, claim: PersistentVolumeCla
     spec: {
       ...{ accessModes: ["ReadWriteOnce"], capacity: { storage: "1Gi" } },
       storageClassName: claim.spec?.storageClassName ?? "",
+      csi: { driver: "csi.example.com", volumeHandle: name },
       ...(node !== undefined && { nodeAffinity }),
     },
     status: { phase: "Bound" },

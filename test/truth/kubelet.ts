@@ -100,7 +100,8 @@ export function endPod(cluster: KubeletCluster, pod: Pod): void {
   }));
   if (nodeName !== "" && failed !== undefined) {
     const message = `Failed to unprepare dynamic resources: ${failed}: ${facts.unprepareErrors.get(failed)}`;
-    if (!cluster.events.some((event) => event.message === message))
+    const { name } = pod.metadata;
+    if (!cluster.events.some((event) => event.message === message && event.involvedObject.name === name))
       cluster.record(pod, "Warning", "FailedUnprepareDynamicResources", message);
     cluster.set({ ...pod, status: { ...pod.status, containerStatuses } } as Pod);
     return;

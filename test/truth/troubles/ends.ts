@@ -45,7 +45,10 @@ export const endTroubles: Readonly<Record<string, Trouble>> = {
     return remove(draft);
   },
   "put on a node by hand": (draft) => {
-    if (subjectClaim(draft) === undefined || draft.subject.spec.schedulingGates !== undefined) return false;
+    // Another pod decides about the node of a claim that it shares.
+    const isShared = draft.subject.spec.resourceClaims?.[0]?.resourceClaimName === "shared";
+    if (isShared || subjectClaim(draft) === undefined || draft.subject.spec.schedulingGates !== undefined)
+      return false;
     draft.subject.spec.nodeName = draft.random.pick(draft.nodes);
     return true;
   },

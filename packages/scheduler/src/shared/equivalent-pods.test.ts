@@ -10,12 +10,9 @@ import { Random } from "@dray/testing/random";
 const driver = "gpu.example.com";
 const extendedResource = "example.com/gpu";
 
-/** `ids`: all that the scheduler has made. */
-function offline(objects: Iterable<OfflineObject>, ids: string[] = []): OfflineScheduler {
-  const newId = (): string => {
-    ids.push(`00000000-0000-4000-8000-${String(ids.length).padStart(12, "0")}`);
-    return ids.at(-1)!;
-  };
+function offline(objects: Iterable<OfflineObject>): OfflineScheduler {
+  let made = 0;
+  const newId = (): string => `${String(made++).padStart(8, "0")}-0000-4000-8000-000000000000`;
   const scheduler = createOfflineScheduler({ features: featuresOf("1.37"), newId, now: () => 0 });
   for (const object of objects) scheduler.add(object);
   return scheduler;
@@ -98,8 +95,7 @@ test("a node that is not asked again would have answered the same", async () => 
     for (const [step, request] of wanted.entries())
       if (request)
         put(made("ResourceClaim", `c${step}`, { spec: { devices: { requests: [request] } } }, "d"));
-    const ids: string[] = [];
-    const live = offline(objects.values(), ids);
+    const live = offline(objects.values());
     let placed = 0;
     let served = 0;
     for (let step = 0; step < steps; step++) {
@@ -125,8 +121,7 @@ test("a node that is not asked again would have answered the same", async () => 
       if (found.type !== "placed") continue;
       placed++;
       put({ ...pod, kind: "Pod", spec: { ...pod.spec, nodeName: found.node } } as OfflineObject);
-      const names = named ? ids.map((id) => `p${step}-extended-resources-${id}`) : [`c${step}`];
-      const claim = names.map((one) => live.claim("d", one)).find((one) => one !== undefined);
+      const claim = named ? live.extendedClaim(pod) : live.claim("d", `c${step}`);
       if (claim) put({ ...claim, kind: "ResourceClaim" } as ResourceClaim as OfflineObject);
       if (named && claim) served++;
     }

@@ -10,6 +10,9 @@ const busyTimeout = 30_000;
 /** Interval in milliseconds at which a process checks whether a lock was released. */
 const lockInterval = 25;
 
+/** Result code SQLITE_BUSY. */
+const sqliteBusy = 5;
+
 const lockSchema = `
 CREATE TABLE IF NOT EXISTS locks (name TEXT PRIMARY KEY, token TEXT NOT NULL, owner TEXT NOT NULL) WITHOUT ROWID;
 `;
@@ -37,7 +40,8 @@ export class SharedDatabase {
       const { DatabaseSync } = process.getBuiltinModule("node:sqlite");
       this.sql = new DatabaseSync(path, { timeout: busyTimeout });
       // A reboot ends what most rows are about, so writes are not synced.
-      this.sql.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;");
+      this.sql.exec("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;");
+      setWriteAheadLog(this.sql);
       this.transaction(() => this.sql.exec(lockSchema + schema));
     } catch (error) {
       throw new Error(`cannot open ${path}: ${(error as Error).message}`, { cause: error });
@@ -91,6 +95,23 @@ export class SharedDatabase {
 
   toString(): string {
     return this.#path;
+  }
+}
+
+/**
+ * Several processes that open a new database at the same moment all change its mode: SQLite refuses all but
+ * one at once, whatever the timeout, since each has read it already.
+ */
+function setWriteAheadLog(sql: DatabaseSync): void {
+  const nothing = new Int32Array(new SharedArrayBuffer(4));
+  for (let waited = 0; ; waited += lockInterval) {
+    try {
+      sql.exec("PRAGMA journal_mode = WAL");
+      return;
+    } catch (error) {
+      if ((error as { errcode?: number }).errcode !== sqliteBusy || waited >= busyTimeout) throw error;
+      Atomics.wait(nothing, 0, 0, lockInterval);
+    }
   }
 }
 
