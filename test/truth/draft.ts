@@ -33,8 +33,8 @@ export interface Facts {
   readonly deadSchedulers: Set<string>;
   /** How containers end each time, by their names. */
   readonly failing: Map<string, Failure>;
-  /** Nodes that evict pods for want of memory. */
-  readonly pressed: Set<string>;
+  /** Names of pods that their node evicts for want of memory. */
+  readonly evicted: Set<string>;
   /** Names of pods that somebody deletes as soon as they run or wait for something. */
   readonly deleted: Set<string>;
   /** Containers that ignore SIGTERM. */
@@ -61,7 +61,7 @@ export const noFacts = (): Facts => ({
   detached: new Set(),
   deadSchedulers: new Set(),
   failing: new Map(),
-  pressed: new Set(),
+  evicted: new Set(),
   deleted: new Set(),
   stubborn: new Set(),
   unprepareErrors: new Map(),

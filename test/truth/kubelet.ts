@@ -48,14 +48,14 @@ export function startPod(cluster: KubeletCluster, pod: Pod): void {
 }
 
 /** Returns the report of a kubelet on a pod that has ended, or whose containers end again and again. */
-function endOf({ facts }: KubeletCluster, { spec, status }: Pod): Partial<PodStatus> {
+function endOf({ facts }: KubeletCluster, { metadata, spec, status }: Pod): Partial<PodStatus> {
   if (spec.activeDeadlineSeconds !== undefined)
     return {
       phase: "Failed",
       reason: "DeadlineExceeded",
       message: "Pod was active on the node longer than the specified deadline",
     };
-  if (facts.pressed.has(spec.nodeName ?? "")) {
+  if (facts.evicted.has(metadata.name)) {
     const message = "The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi.";
     const disrupted = { type: "DisruptionTarget", status: "True", reason: "TerminationByKubelet", message };
     return {

@@ -109,7 +109,7 @@ function mendContainer({ facts }: SimulatedCluster, message: string): boolean {
 function mendFailure(cluster: SimulatedCluster, message: string, subject: string): boolean {
   if (message.includes("DeadlineExceeded"))
     editPod(cluster, subject, (spec) => delete spec.activeDeadlineSeconds);
-  else if (message.includes("low on resource: memory")) cluster.facts.pressed.clear();
+  else if (message.includes("low on resource: memory")) cluster.facts.evicted.clear();
   else if (!mendContainer(cluster, message)) return false;
   for (const { metadata, status } of cluster.all<Pod>("Pod"))
     if (status?.phase === "Failed") makeAgain(cluster, metadata.name);

@@ -25,10 +25,7 @@ export const endTroubles: Readonly<Record<string, Trouble>> = {
     subject.spec.activeDeadlineSeconds = 60;
     return true;
   },
-  "node evicts": ({ facts, nodes }) => {
-    for (const node of nodes) facts.pressed.add(node);
-    return true;
-  },
+  "node evicts": ({ facts, subject }) => facts.evicted.add(subject.metadata.name).size > 0,
   "deleted, with a finalizer": (draft) => {
     draft.subject.metadata.finalizers = ["example.com/keep"];
     return remove(draft);
