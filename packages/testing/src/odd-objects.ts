@@ -53,7 +53,8 @@ function oddField(field: Field, odd: Odd, depth: number): unknown {
   return oddValue(field.type, odd, depth + 1);
 }
 
-const knownValues = ({ name }: Field): readonly string[] => valuesByField[name] ?? [];
+const knownValues = ({ name, type }: Field): readonly string[] =>
+  type.form === "scalar" ? (valuesByField[name] ?? []) : [];
 
 /** Values that lead readers further than unknown ones. */
 const valuesByField: Readonly<Record<string, readonly string[]>> = {

@@ -6,7 +6,7 @@ export function scaledValue(value: IntOrString | undefined, total: number, round
   if (typeof value === "number") return value;
   const percent = /^([0-9]+)%$/.exec(value)?.[1];
   if (percent === undefined) {
-    throw new RangeError(`${JSON.stringify(value)} is neither a number nor a percentage such as "25%"`);
+    throw new Error(`${JSON.stringify(value)} is neither a number nor a percentage such as "25%"`);
   }
   const share = (Number(percent) * total) / 100;
   return round === "up" ? Math.ceil(share) : Math.floor(share);

@@ -32,7 +32,7 @@ function signerProblems({ spec }: ClusterTrustBundle): FieldError[] {
 
 /** Returns why the text is not a list of distinct authorities. */
 function bundleProblems(text: string): FieldError[] {
-  const path = "spec?.trustBundle";
+  const path = "spec.trustBundle";
   if (Buffer.byteLength(text) > maxSize)
     return [{ type: "TooLong", path, detail: `may not be more than ${maxSize} bytes` }];
   const problems: string[] = [];
