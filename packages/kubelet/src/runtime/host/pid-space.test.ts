@@ -55,8 +55,11 @@ function firstProcessTests(withSpaces: WithSpaces): void {
       assert.equal(all, "/proc/1");
       assert.equal(listed, "1");
       const id = await start({ command: ["/bin/sleep", "1000"] });
-      const shown = await runtime.execSync(id, ["cat", "/proc/1/comm"], 10_000);
-      assert.equal(shown.output, "sleep\n");
+      // The shell that starts it has become it a moment later.
+      await eventuallyPasses(async () => {
+        const shown = await runtime.execSync(id, ["cat", "/proc/1/comm"], 10_000);
+        assert.equal(shown.output, "sleep\n");
+      });
     }));
 
   test("signals to all processes, and to a group, reach those of the container only", (context) =>
