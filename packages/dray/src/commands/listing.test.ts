@@ -55,3 +55,10 @@ test("commands that list take -n, -A, -l and --no-headers as kubectl does", () =
     assert.match(mistake.stderr, /^error: --selector a=\(: .*must be labels, as in zone=a,tier!=test\n/);
     assert.match(single.stderr, /-l and -A are for the list of what waits/);
   }));
+
+test("a DeviceTaintRule without devices to choose from is refused", async () => {
+  const file = join(import.meta.dirname, "../../../../examples/taints/preview.yaml");
+  const { code, stdout, stderr } = await dray(["explain", "devicetaintrule", "repair", "-f", file]);
+  assert.deepEqual([code, stdout], [2, ""]);
+  assert.match(stderr, /^error: there is no ResourceSlice in the files: name the cluster/);
+});

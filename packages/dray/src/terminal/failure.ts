@@ -16,7 +16,7 @@ export class UsageError extends Error {
   }
 }
 
-/** The user may not list what an answer is made of: exit code 2, since there is no answer. */
+/** The user lacks the rights to list the objects that an answer needs: exit code 2. */
 export class NoRightsError extends Error {
   override readonly name = "NoRightsError";
 }

@@ -73,6 +73,9 @@ export async function explain(
     progress.update("Asking the allocator");
     const { features, namespace, source, more: surroundings = noSurroundings } = observed;
     const world = withSurroundings(observed.world, surroundings);
+    // A rule that selects among no devices would be a false answer.
+    if (kind === "DeviceTaintRule" && !observed.isLive && world.all("ResourceSlice").length === 0)
+      throw new UsageError(noSlices);
     const rights = rightsOf(explainKinds, [...observed.missing, ...surroundings.missing]);
     const explained = await explainReadable(
       { kind, name, namespace, source },
@@ -80,8 +83,6 @@ export async function explain(
       rights,
     );
     const notes = [...missingRightLines(source, rights), ...observed.notes];
-    if (kind === "DeviceTaintRule" && !observed.isLive && world.all("ResourceSlice").length === 0)
-      notes.push(noSlices);
     return { explained, notes: [...notes, ...leftOutLines(explained)] };
   });
   remarks(notes, explained.rights.missing.length > 0);
