@@ -215,7 +215,7 @@ describe("doctor's commands", { skip: withoutKubectl }, () => {
         const { code, stderr } = await faulty.shell(line);
         assert.equal(code, 0, `${line}: ${stderr}`);
       }
-      // It publishes nothing all the same: there is no such driver.
+      // It still publishes nothing: the pod is not a driver.
       assert.match((await silent()).evidence.join("\n"), /has the rights that a driver needs/);
     } finally {
       await faulty.close();

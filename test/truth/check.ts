@@ -167,7 +167,7 @@ async function done(cluster: SimulatedCluster, change: Part): Promise<void> {
 export const podOf = (cluster: SimulatedCluster): Pod | undefined =>
   cluster.find<Pod>("Pod", `default/${subject}`);
 
-/** Reports whether the pod runs, or is no more. */
+/** Reports whether the pod runs, or has been deleted. */
 function isDone(cluster: SimulatedCluster): boolean {
   const pod = podOf(cluster);
   if (pod === undefined) return true;

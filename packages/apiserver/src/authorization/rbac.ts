@@ -111,7 +111,9 @@ export class Rbac {
   }
 }
 
-/** Returns the key of a subject, `user:<name>` or `group:<name>`; undefined if it names nobody. */
+/**
+ * Returns the key of a subject, `user:<name>` or `group:<name>`; undefined for one without a user or group.
+ */
 export function subjectKey(subject: Subject, bindingNamespace: string): string | undefined {
   switch (subject.kind) {
     case "User":

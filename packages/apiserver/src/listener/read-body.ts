@@ -26,7 +26,7 @@ interface Reading {
   readonly clock: Clock;
   readonly progressTimeout: number;
   /**
-   * Called for a large body when a small one would be complete: returns false if there is no room for it.
+   * Called when a body exceeds the size of a small one. Returns false if there is no room for it.
    */
   readonly takeRoom: () => boolean;
 }

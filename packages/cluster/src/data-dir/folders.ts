@@ -36,8 +36,8 @@ export function prepareRunDir(layout: Layout): void {
 }
 
 /**
- * Throws unless `path` is a folder, not a link, that belongs to this user and that nobody else can write:
- * below /tmp anyone makes folders.
+ * Throws unless `path` is a folder, not a link, that this user owns and that only this user can write: every
+ * user can make folders below /tmp.
  */
 export function checkOwnFolder(path: string): void {
   const problem = folderProblem(path);

@@ -30,8 +30,8 @@ export function chooseRunBase(bases: readonly string[], id: string): string {
 }
 
 /**
- * Returns why `path` is not a folder that belongs to this user and that nobody else can write; undefined if
- * it is.
+ * Returns the reason why `path` is unsafe: a folder must belong to this user, and only this user may write in
+ * it. Returns undefined if it is safe.
  */
 export function folderProblem(path: string): string | undefined {
   const found = lstatSync(path, { throwIfNoEntry: false });

@@ -1,10 +1,9 @@
-import { SubjectAccessReview } from "@dray/api/authorization/v1";
 import { CertificateSigningRequest } from "@dray/api/certificates/v1";
 import { Node, Service } from "@dray/api/core/v1";
 import { EndpointSlice } from "@dray/api/discovery/v1";
 import { addressText, parseSloppyAddress, unmapped } from "@dray/api/ip";
 import { type CertificateRequest, parseCertificateRequest } from "@dray/apiserver/pki";
-import { keyOf } from "@dray/client";
+import { isAllowed, keyOf } from "@dray/client";
 import { type Controller, type ControllerContext, controllerQueues, synced } from "../shared/context.ts";
 import type { Informers } from "../shared/informers.ts";
 import { conditionOf, kubeletClientProblem, kubeletServingProblem, nodePrefix, signers } from "./requests.ts";
@@ -81,8 +80,17 @@ export async function startCertificateApprover(context: ControllerContext): Prom
     const parsed = parseCertificateRequest(request.spec.request);
     if ("error" in parsed) return;
     const matching = recognizers.filter((recognizer) => recognizer.recognizes(request, parsed));
+    const { username = "", uid, groups = [], extra } = request.spec;
+    const user = { username, groups, ...(uid && { uid }), ...(extra && { extra }) };
     for (const { subresource, message } of matching) {
-      if (!(await isAllowed(request, subresource))) continue;
+      const resourceAttributes = {
+        group: "certificates.k8s.io",
+        version: "*",
+        resource: "certificatesigningrequests",
+        subresource,
+        verb: "create",
+      };
+      if (!(await isAllowed(client, user, { resourceAttributes }))) continue;
       const condition = { type: "Approved", status: "True", reason: "AutoApproved", message };
       const conditions = [...(request.status?.conditions ?? []), condition];
       await client
@@ -92,27 +100,6 @@ export async function startCertificateApprover(context: ControllerContext): Prom
     }
     // Rights may be given later: as upstream, with the back-off of the queue.
     if (matching.length > 0) queue.addRateLimited(name);
-  }
-
-  async function isAllowed({ spec }: CertificateSigningRequest, subresource: string): Promise<boolean> {
-    const { username = "", uid, groups = [], extra } = spec;
-    const { status } = await client.resource(SubjectAccessReview).create({
-      metadata: {},
-      spec: {
-        user: username,
-        groups: [...groups],
-        ...(uid && { uid }),
-        ...(extra && { extra }),
-        resourceAttributes: {
-          group: "certificates.k8s.io",
-          version: "*",
-          resource: "certificatesigningrequests",
-          subresource,
-          verb: "create",
-        },
-      },
-    });
-    return status?.allowed === true;
   }
 
   return queues.controller;

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { claim, gpuClass, type Manifest, node, slice, template } from "../plan/testing.ts";
 import { Inventory } from "./inventory.ts";
 import { classShape, type Shape } from "./shapes.ts";
-import { deviceClass, features, heldClaim, partitionedGpu, worldOf } from "./testing.ts";
+import { counterPool, deviceClass, features, heldClaim, partitionedGpu, worldOf } from "./testing.ts";
 
 const inventory = (...objects: readonly Manifest[]): Inventory => new Inventory(worldOf(objects), features);
 
@@ -159,21 +159,7 @@ function slicedGpu(nodeName: string, gpu: string): Manifest[] {
       consumesCounters: [{ counterSet: gpu, counters: slices(from, size) }],
     })),
   );
-  const make = (name: string, more: object): Manifest => ({
-    apiVersion: "resource.k8s.io/v1",
-    kind: "ResourceSlice",
-    metadata: { name: `${nodeName}-${gpu}-${name}` },
-    spec: {
-      driver: "gpu.example.com",
-      nodeName,
-      pool: { name: `${nodeName}-${gpu}`, generation: 1, resourceSliceCount: 2 },
-      ...more,
-    },
-  });
-  return [
-    make("counters", { sharedCounters: [{ name: gpu, counters: slices(0, 7) }] }),
-    make("devices", { devices: partitions }),
-  ];
+  return counterPool(nodeName, gpu, slices(0, 7), partitions);
 }
 
 test("headroom over partitions of all sizes is exact: 56 on eight GPUs of seven slices", () => {

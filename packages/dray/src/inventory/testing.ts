@@ -40,16 +40,13 @@ export function worldOfText(text: string, furtherKinds: ReadonlySet<string> = ne
   return world;
 }
 
-/**
- * A GPU of a node as partitions: the whole and halves, which share a counter; the counters are in a separate
- * slice.
- */
-export function partitionedGpu(nodeName: string, gpu: string): Manifest[] {
-  const uses = (name: string, memory: string, kind: string): object => ({
-    name: `${gpu}-${name}`,
-    attributes: { kind: { string: kind } },
-    consumesCounters: [{ counterSet: gpu, counters: { memory: { value: memory } } }],
-  });
+/** The pool of a GPU whose partitions share counters, which are in a separate slice. */
+export function counterPool(
+  nodeName: string,
+  gpu: string,
+  counters: object,
+  devices: readonly object[],
+): Manifest[] {
   const slice = (name: string, more: object): Manifest => ({
     apiVersion: "resource.k8s.io/v1",
     kind: "ResourceSlice",
@@ -61,16 +58,21 @@ export function partitionedGpu(nodeName: string, gpu: string): Manifest[] {
       ...more,
     },
   });
-  return [
-    slice("counters", { sharedCounters: [{ name: gpu, counters: { memory: { value: "80Gi" } } }] }),
-    slice("devices", {
-      devices: [
-        uses("whole", "80Gi", "whole"),
-        uses("half-0", "40Gi", "half"),
-        uses("half-1", "40Gi", "half"),
-      ],
-    }),
-  ];
+  return [slice("counters", { sharedCounters: [{ name: gpu, counters }] }), slice("devices", { devices })];
+}
+
+/** A GPU of a node as partitions: the whole and halves, which share a counter. */
+export function partitionedGpu(nodeName: string, gpu: string): Manifest[] {
+  const uses = (name: string, memory: string, kind: string): object => ({
+    name: `${gpu}-${name}`,
+    attributes: { kind: { string: kind } },
+    consumesCounters: [{ counterSet: gpu, counters: { memory: { value: memory } } }],
+  });
+  return counterPool(nodeName, gpu, { memory: { value: "80Gi" } }, [
+    uses("whole", "80Gi", "whole"),
+    uses("half-0", "40Gi", "half"),
+    uses("half-1", "40Gi", "half"),
+  ]);
 }
 
 export const deviceClass = (name: string, expression: string): Manifest => ({

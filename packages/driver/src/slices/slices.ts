@@ -193,8 +193,8 @@ export function planPool(input: PlanInput): PoolPlan {
 }
 
 /**
- * Returns the slices of a pool that nobody has published yet, as a driver publishes them. Throws a PoolError
- * for a pool that no server would accept.
+ * Returns the slices of a new pool as a driver publishes them. Throws a PoolError for a pool that servers
+ * would refuse.
  */
 export function poolSlices(
   driver: string,

@@ -6,9 +6,9 @@ const orderedRounds = 9;
 const maxRounds = 14;
 
 /**
- * Kills all processes of a family, those in other pid name spaces first. A tool outside, such as nsenter,
- * reaps the process that it started there: nobody else may do so, and a name space whose first process has
- * ended waits for it (pid_namespaces(7)).
+ * Kills all processes of a family, those in other pid name spaces first. A tool outside, such as nsenter, is
+ * the parent of the process that it started there, and so the only one that can reap it; a name space whose
+ * first process has ended waits for that (pid_namespaces(7)).
  */
 export async function killFamily(family: ProcessFamily): Promise<void> {
   for (let round = 0; round < maxRounds; round++) {

@@ -38,7 +38,7 @@ export function octetOf(bridge: string): number {
 }
 
 /**
- * Hardware address of an interface by its IP address, so that nobody has to ask for it.
+ * Derives the hardware address of an interface from its IP address, so that no ARP request is needed.
  *
  * Upstream: containernetworking/plugins before 0.9, pkg/utils/hwaddr
  */
