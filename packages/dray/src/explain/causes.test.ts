@@ -367,3 +367,25 @@ test("a pod that has failed says what ended it", async () => {
     "pod default/e has ended (Failed): container main ended with exit code 137 (OOMKilled)",
   );
 });
+
+test("a change names the waiting pods of the same priority that may take the place", async () => {
+  const objects = [
+    ...[node("a"), slice("a", 1), gpuClass, template("t")],
+    ...[heldClaim("h", ["a/gpu-0"], ["holder"]), runs("holder", usesClaim("h"), "a")],
+  ];
+  const waiting = (count: number): Manifest[] =>
+    Array.from({ length: count }, (_, i) => pod(`w${i}`, usesTemplate("t")));
+  const textOf = async (count: number): Promise<string> =>
+    explainText(await explained("pod/w0", [...objects, ...waiting(count)]), now);
+  assert.doesNotMatch(await textOf(1), /same priority/);
+  assert.match(
+    await textOf(3),
+    /pod default\/holder ending: it lands on a, unless a waiting pod of the same priority gets it first \(default\/w1 and 1 other\)/,
+  );
+  assert.match(await textOf(50), /gets it first \(default\/w1 and at least 29 others\)/);
+  const gated = pod("w1", usesTemplate("t", { schedulingGates: [{ name: "example.com/gate" }] }));
+  assert.doesNotMatch(
+    explainText(await explained("pod/w0", [...objects, ...waiting(1), gated]), now),
+    /same priority/,
+  );
+});

@@ -185,12 +185,17 @@ export type ChangeKind =
   | "node"
   | "several";
 
+/**
+ * Maximum number of waiting pods and groups of higher priority that are placed before a pod, and of equals.
+ */
+export const maxRivals = 30;
+
 /** The place of a pod after a change. */
 export interface Landing {
   readonly node: string;
   /**
-   * Waiting pods of the same priority that take its place if the scheduler tries them first: in which order
-   * it does depends on the time of its last attempts.
+   * Waiting pods of the same priority that take its place if the scheduler tries them first. The order
+   * depends on the time of its last attempts. Of many, `maxRivals` are looked at.
    */
   readonly rivals: readonly string[];
 }

@@ -2,14 +2,15 @@ import { humanDuration } from "@dray/api";
 import { reasonLines, requestLines } from "../plan/reason.ts";
 import { facts, plainFormat, type TableFormat, table } from "../text/table.ts";
 import { counted, names } from "../text/words.ts";
-import type {
-  AllocatedDevice,
-  ChangeKind,
-  ClaimData,
-  Explained,
-  NodeData,
-  PlacementData,
-  Wait,
+import {
+  type AllocatedDevice,
+  type ChangeKind,
+  type ClaimData,
+  type Explained,
+  maxRivals,
+  type NodeData,
+  type PlacementData,
+  type Wait,
 } from "./data.ts";
 
 /** Maximum number of printed changes, and of devices. */
@@ -190,8 +191,10 @@ function changeLines(
 function rivalsText(rivals: readonly string[]): string {
   if (rivals.length === 0) return "";
   const [first] = rivals;
-  const who = rivals.length === 1 ? first : `one of ${rivals.length} waiting pods (${first}, ...)`;
-  return `, unless the scheduler tries ${who}, of the same priority, first`;
+  const others = rivals.length - 1;
+  const least = rivals.length >= maxRivals ? "at least " : "";
+  const more = others === 0 ? "" : ` and ${least}${counted(others, "other")}`;
+  return `, unless a waiting pod of the same priority gets it first (${first}${more})`;
 }
 
 function claimLines(data: ClaimData): string[] {

@@ -18,7 +18,7 @@ import type { World } from "../manifests/world.ts";
 import { type PlanOptions, preparePods } from "../plan/plan.ts";
 import { isBound, type PodUnit, scheduleUnit, waitingUnits } from "../plan/units.ts";
 import type { OriginPod } from "../plan/workloads.ts";
-import type { Landing } from "./data.ts";
+import { type Landing, maxRivals } from "./data.ts";
 
 const nowhere: Place = {
   source: { file: "explain", text: "", lineOf: () => undefined },
@@ -216,9 +216,6 @@ async function placeEquals(
 
 const isGone = ({ pods }: PodUnit, gone: ReadonlySet<string>): boolean =>
   pods.some(({ object }) => gone.has(labelOfObject(object)));
-
-/** Maximum number of pods and groups of higher priority that are placed before, and of the same. */
-const maxRivals = 30;
 
 /** Returns the pods that take what becomes free before this one does, and those that may (PrioritySort). */
 function rivalsOf(
