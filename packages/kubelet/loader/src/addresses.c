@@ -11,7 +11,7 @@ int is_inet(const union address *address, u32 length) {
 }
 
 // An IPv4 address, also within an IPv6 one; 0 for others.
-static u32 host_of(const union address *address) {
+u32 host_of(const union address *address) {
   if (address->family == AF_INET) return address->v4.address;
   const u32 *words = address->v6.address;
   return words[0] == 0 && words[1] == 0 && words[2] == mapped_prefix[2] ? words[3] : 0;

@@ -7,6 +7,11 @@
 #define AF_INET6 10
 #define SOCK_STREAM 1
 #define SOCK_DGRAM 2
+#define IPPROTO_IP 0
+#define IPPROTO_IPV6 41
+#define IPV6_V6ONLY 26
+#define SOL_SOCKET 1
+#define SO_TYPE 3
 
 // Room for every kind of address.
 union address {
@@ -39,6 +44,7 @@ enum place {
 
 // addresses.c
 enum place place_of(const union address *address, u32 length);
+u32 host_of(const union address *address);
 int is_inet(const union address *address, u32 length);
 u16 port_of(const union address *address);
 void set_port(union address *address, u16 port);

@@ -1,14 +1,8 @@
 // A pod has addresses of its own, in the network of the machine: what it opens on all addresses is opened on
 // its address, what it opens on 127.0.0.1 on its loopback address, so that pods do not meet. Ports that need a
 // privilege are others.
-#include "addresses.h"
+#include "source.h"
 
-#define IPPROTO_IP 0
-#define IPPROTO_IPV6 41
-#define IPV6_V6ONLY 26
-#define IP_BIND_ADDRESS_NO_PORT 24
-#define SOL_SOCKET 1
-#define SO_TYPE 3
 #define SO_SNDTIMEO 21
 #define O_NONBLOCK 04000
 #define F_GETFL 3
@@ -155,21 +149,6 @@ static int try_connect(int file, const union address *address, u32 length, int (
   return result;
 }
 
-// Connections within the cluster come from the pod's address, by which Services and servers know it.
-static void bind_source(int file, const union address *to, u32 length) {
-  const struct settings *now = settings();
-  union address source;
-  u32 size_of_source = sizeof source;
-  int on = 1;
-  if (!now->address || place_of(to, length) != cluster) return;
-  if (CALL3(__NR_getsockname, file, &source, &size_of_source) != 0 || !is_inet(&source, size_of_source)) return;
-  if (port_of(&source) != 0 || place_of(&source, size_of_source) != everywhere) return;
-  if (source.family == AF_INET6 && socket_option(file, IPPROTO_IPV6, IPV6_V6ONLY) == 1) return;
-  CALL5(__NR_setsockopt, file, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
-  set_host(&source, now->address);
-  CALL3(__NR_bind, file, &source, size_of_source);
-}
-
 EXPORT int connect(int file, const union address *given, u32 length) {
   __typeof__(&connect) next = NEXT(connect);
   struct local_name name;
@@ -186,38 +165,48 @@ EXPORT int connect(int file, const union address *given, u32 length) {
   int type = socket_option(file, SOL_SOCKET, SO_TYPE);
   if (type == SOCK_DGRAM) {
     union address address;
-    return next(file, destination(given, length, &address), length);
+    const union address *to = destination(given, length, &address);
+    if (host_of(to) == host_of(given)) bind_source(file, given, length);
+    int result = next(file, to, length);
+    return result < 0 && ERRNO == EINVAL && release_source(file, given, length) ? next(file, to, length) : result;
   }
   if (type != SOCK_STREAM) return next(file, given, length);
-  bind_source(file, given, length);
   int count = candidates(given, length, list);
   for (int i = 0; i + 1 < count; i++) {
+    // Within the pod, the source of 127.0.0.1 is 127.0.0.1.
+    if (host_of(&list[i]) == host_of(given)) bind_source(file, given, length);
     int result = try_connect(file, &list[i], length, next);
     if (result == 0 || ERRNO == EINPROGRESS || ERRNO == EINTR) return result;
+    disconnect(file);
   }
+  bind_source(file, given, length);
   return next(file, given, length);
+}
+
+// Sets where a message goes, and its source; `address` and `control` hold what the message then refers to.
+static void direct(int file, struct message *message, union address *address, struct control *control) {
+  union address *given = message->name;
+  message->name = (union address *)destination(given, message->name_length, address);
+  if (given && is_inet(given, message->name_length) && host_of(message->name) == host_of(given))
+    add_source(file, message, control);
+}
+
+EXPORT ssize sendmsg(int file, const struct message *given, int flags) {
+  union address address;
+  struct control control;
+  struct message message = *given;
+  direct(file, &message, &address, &control);
+  return NEXT(sendmsg)(file, &message, flags);
 }
 
 EXPORT ssize sendto(int file, const void *data, size length, int flags, const union address *to, u32 to_length) {
   union address address;
-  return NEXT(sendto)(file, data, length, flags, destination(to, to_length, &address), to_length);
-}
-
-struct message {
-  union address *name;
-  u32 name_length;
-  void *parts;
-  size part_count;
-  void *control;
-  size control_length;
-  int flags;
-};
-
-EXPORT ssize sendmsg(int file, const struct message *given, int flags) {
-  union address address;
-  struct message message = *given;
-  message.name = (union address *)destination(given->name, given->name_length, &address);
-  return NEXT(sendmsg)(file, &message, flags);
+  struct control control;
+  struct part part = {data, length};
+  struct message message = {(union address *)to, to_length, &part, 1, 0, 0, 0};
+  direct(file, &message, &address, &control);
+  return message.control ? NEXT(sendmsg)(file, &message, flags)
+                         : NEXT(sendto)(file, data, length, flags, message.name, to_length);
 }
 
 struct messages {
@@ -231,10 +220,12 @@ EXPORT int sendmmsg(int file, struct messages *list, u32 count, int flags) {
   if (!next) return failed(ENOSYS);
   if (!settings()->address && !settings()->free_port) return next(file, list, count, flags);
   for (; sent < count; sent++) {
-    union address address, *name = list[sent].message.name;
-    list[sent].message.name = (union address *)destination(name, list[sent].message.name_length, &address);
+    union address address;
+    struct control control;
+    struct message given = list[sent].message;
+    direct(file, &list[sent].message, &address, &control);
     int result = next(file, list + sent, 1, flags);
-    list[sent].message.name = name;
+    list[sent].message = given;
     if (result < 1) return sent > 0 ? (int)sent : result;
   }
   return (int)sent;

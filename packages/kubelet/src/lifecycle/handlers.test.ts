@@ -59,6 +59,11 @@ const probe = (handler: ProbeHandler, timeout = 20_000) => runProbe(handler, tar
 
 test("probes of loopback addresses connect from the node, where it has a network of its own", async (context) => {
   const port = await serve(context, (_, response) => response.end());
+  // A program of this machine without privileges, which serves port 80 at the one in its place.
+  const address = "127.213.11.1";
+  const moved = createTcpServer((socket) => socket.destroy()).listen(64_592, address);
+  await once(moved, "listening");
+  context.after(() => moved.close());
   const asked: string[] = [];
   /** The port 80 of the node. */
   const connectInNode = async (host: string, wanted: number): Promise<Socket> => {
@@ -72,7 +77,7 @@ test("probes of loopback addresses connect from the node, where it has a network
   });
   const of = (handler: ProbeHandler) => runProbe(handler, target, 20_000, { ...tools, runtime });
   const success = { result: "success", output: "" };
-  assert.deepEqual(await of({ httpGet: { host: "127.0.0.1", port: 80 } }), success);
+  assert.deepEqual(await of({ httpGet: { host: address, port: 80 } }), success);
   assert.deepEqual(await of({ tcpSocket: { host: "localhost", port: 80 } }), success);
   const refused = "dial tcp 127.0.0.1:81: connect: connection refused";
   assert.deepEqual(await of({ httpGet: { host: "127.0.0.1", port: 81 } }), {
@@ -83,7 +88,7 @@ test("probes of loopback addresses connect from the node, where it has a network
     result: "failure",
     output: refused,
   });
-  assert.deepEqual(asked, ["127.0.0.1", "localhost", "127.0.0.1", "127.0.0.1"]);
+  assert.deepEqual(asked, [address, "localhost", "127.0.0.1", "127.0.0.1"]);
 });
 
 describe("HTTP probes", () => {

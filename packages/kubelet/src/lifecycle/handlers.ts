@@ -71,7 +71,7 @@ export async function runProbe(
     }
   }
   if (get !== undefined) {
-    const request = requestOf(get, target, timeout, "probe");
+    const request = requestOf(runtime, get, target, { timeout, purpose: "probe" });
     try {
       return httpOutcome(await httpGet(request, clock, nodeDialer(runtime, request.host)));
     } catch (error) {
@@ -79,10 +79,11 @@ export async function runProbe(
     }
   }
   if (tcpSocket !== undefined) {
-    const place = placeOf(tcpSocket.host || podIP, portOf(tcpSocket.port, spec));
+    const place = placeOf(runtime, tcpSocket.host || podIP, portOf(tcpSocket.port, spec));
     return probeTcp(place, timeout, nodeDialer(runtime, place.host));
   }
-  if (grpc !== undefined) return probeGrpc(placeOf(podIP, grpc.port), grpc.service ?? "", timeout, clock);
+  if (grpc !== undefined)
+    return probeGrpc(placeOf(runtime, podIP, grpc.port), grpc.service ?? "", timeout, clock);
   throw new Error(`missing probe handler for container ${spec.name}`);
 }
 
@@ -119,7 +120,7 @@ export async function runHookHandler(
   }
   if (get !== undefined)
     try {
-      const request = requestOf(get, target, timeout, "lifecycle");
+      const request = requestOf(runtime, get, target, { timeout, purpose: "lifecycle" });
       const dial = nodeDialer(runtime, request.host);
       await httpGet(request, clock, dial).catch(async (error: Error) => {
         // For hooks from before the scheme was respected.
@@ -143,14 +144,14 @@ function expandStatic(word: string, env: readonly EnvVar[] | undefined): string 
 }
 
 function requestOf(
+  runtime: RuntimeService,
   { host, port, path = "", scheme = "HTTP", httpHeaders = [] }: HTTPGetAction,
   { podIP, spec }: ProbeTarget,
-  timeout: number,
-  purpose: string,
+  { timeout, purpose }: { readonly timeout: number; readonly purpose: string },
 ) {
   return {
     scheme: scheme.toLowerCase() === "https" ? "https" : "http",
-    ...placeOf(host || podIP, portOf(port, spec)),
+    ...placeOf(runtime, host || podIP, portOf(port, spec)),
     path,
     headers: httpHeaders,
     userAgent: userAgent(purpose),
@@ -170,9 +171,13 @@ interface Place {
   readonly port: number;
 }
 
-/** Processes of this machine may serve a port at the one in its place. */
-function placeOf(host: string, port: number): Place {
-  return { host, port: host.startsWith("127.") ? podPort(host, port) : port };
+/**
+ * Processes of this machine may serve a port at the one in its place; those in a node's network serve what
+ * they name.
+ */
+function placeOf(runtime: RuntimeService, host: string, port: number): Place {
+  const isShared = host.startsWith("127.") && nodeDialer(runtime, host) === undefined;
+  return { host, port: isShared ? podPort(host, port) : port };
 }
 
 /** Upstream: pkg/probe/util.go, ResolveContainerPort. */

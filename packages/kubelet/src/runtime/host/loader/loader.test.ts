@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { type SpawnSyncReturns, spawnSync } from "node:child_process";
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
 import {
   existsSync,
   mkdirSync,
@@ -9,8 +11,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { find } from "../isolation.ts";
 import { realPath } from "../view.ts";
 import { installLoader } from "./library.ts";
@@ -184,6 +188,82 @@ test("datagrams reach the pod's own receiver at localhost", async (t) => {
       client.send("ping", 5353, "127.0.0.1");
     });`);
   assert.deepEqual(found, [{ address: addresses.ip, family: "IPv4", port: 5353 }, "pong"]);
+});
+
+/** Servers of this process, at a port of an address of the machine; `heard` resolves with who has called. */
+async function servers(t: TestContext, address: string) {
+  const clients: string[] = [];
+  const stream = createServer((socket) => {
+    clients.push(`tcp ${socket.remoteAddress}`);
+    socket.destroy();
+  }).listen(0, address);
+  const datagrams = createSocket("udp4", (message, from) => clients.push(`${message} ${from.address}`));
+  await once(stream, "listening");
+  const { port } = stream.address() as AddressInfo;
+  datagrams.bind(port, address);
+  await once(datagrams, "listening");
+  t.after(() => {
+    stream.close();
+    datagrams.close();
+  });
+  const heard = (count: number): Promise<readonly string[]> =>
+    eventuallyPasses(() => {
+      assert.equal(clients.length, count);
+      return clients.splice(0).sort();
+    });
+  return { address, port, heard };
+}
+
+test("connections and datagrams to this machine come from the address of the pod", async (t) => {
+  const pod = await started(t);
+  if (pod === undefined) return;
+  for (const address of ["127.0.0.1", `127.213.${second}.${third}`]) {
+    const { port, heard } = await servers(t, address);
+    pod.node(`${sockets}
+      import dgram from "node:dgram";
+      await new Promise((resolve) => net.connect(${port}, "${address}", resolve));
+      const [one, other] = [dgram.createSocket("udp4"), dgram.createSocket("udp4").bind(0, "127.0.0.1")];
+      await new Promise((resolve) => one.send("udp", ${port}, "${address}", resolve));
+      await new Promise((resolve) => other.send("bound", ${port}, "${address}", resolve));
+      print(true);`);
+    assert.deepEqual(
+      await heard(3),
+      ["bound 127.0.0.1", `tcp ${addresses.ip}`, `udp ${addresses.ip}`],
+      address,
+    );
+  }
+});
+
+test("a connected socket of datagrams sends from the pod's address, and then elsewhere", async (t) => {
+  const pod = await started(t);
+  if (pod === undefined) return;
+  if (find("python3") === undefined) return t.skip("no python3");
+  const { address, port, heard } = await servers(t, `127.213.${second}.${third}`);
+  const { stderr } = pod.run([
+    "python3",
+    "-c",
+    `import errno, socket
+def outside(send):
+  try: send(("192.0.2.1", 53))
+  except OSError as error: assert error.errno == errno.ENETUNREACH, error
+server = ("${address}", ${port})
+for family, prefix in ((socket.AF_INET, ""), (socket.AF_INET6, "::ffff:")):
+  client = socket.socket(family, socket.SOCK_DGRAM)
+  client.connect((prefix + server[0], server[1]))
+  client.send(b"connected")
+  outside(lambda to: client.connect((prefix + to[0], to[1])))
+client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+client.sendto(b"sendto", server)
+client.sendmsg([b"sendmsg"], [(socket.IPPROTO_IP, socket.IP_TOS, b"\\x10\\0\\0\\0")], 0, server)
+packet_info = b"".join((bytes(4), socket.inet_aton("127.0.0.1"), bytes(4)))
+client.sendmsg([b"named"], [(socket.IPPROTO_IP, 8, packet_info)], 0, server)
+outside(lambda to: client.sendto(b"outside", to))`,
+  ]);
+  assert.equal(stderr, "");
+  assert.deepEqual(await heard(5), [
+    ...[`connected ${addresses.ip}`, `connected ${addresses.ip}`, "named 127.0.0.1"],
+    ...[`sendmsg ${addresses.ip}`, `sendto ${addresses.ip}`],
+  ]);
 });
 
 test("programs find volumes at their paths", async (t) => {
