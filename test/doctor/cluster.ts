@@ -4,6 +4,7 @@ import { Namespace, Pod } from "@dray/api/core/v1";
 import { kindRows } from "@dray/api/schema";
 import { type Client, systemClock } from "@dray/client";
 import { startControllers } from "@dray/controllers";
+import { targetNode } from "@dray/controllers/objects";
 import { diagnose } from "../../packages/dray/src/doctor/doctor.ts";
 import type { Finding } from "../../packages/dray/src/doctor/finding.ts";
 import { doctorKinds } from "../../packages/dray/src/doctor/read.ts";
@@ -22,8 +23,9 @@ export interface FaultyCluster {
   readonly shell: KubectlServer["shell"];
   /** Returns what doctor finds. */
   findings(): Promise<readonly Finding[]>;
-  /** Lets the controllers that take back claims begin, which did not run so far. */
-  startClaimControllers(): Promise<void>;
+  /** Lets controllers begin, which did not run so far. */
+  startControllers(...names: readonly string[]): Promise<void>;
+  readonly admin: Client;
   close(): Promise<void>;
 }
 
@@ -44,7 +46,7 @@ export async function faultyCluster(objects: readonly Manifest[]): Promise<Fault
     await server.close();
     throw error;
   }
-  const kubelet = endPods(admin, stop.signal);
+  const kubelet = followPods(admin, stop.signal);
   const running: Promise<unknown>[] = [kubelet];
   return {
     shell: (line) => server.shell(line),
@@ -56,12 +58,13 @@ export async function faultyCluster(objects: readonly Manifest[]): Promise<Fault
       const world = new World(all);
       return diagnose({ world, features, now, server: versions }, new Set(ruleIds)).findings;
     },
-    async startClaimControllers() {
+    admin,
+    async startControllers(...names) {
       const { stopped } = await startControllers({
         ...{ client: admin, clock: systemClock, random: () => 0.5, features, rootCA: "" },
         log: { debug() {}, info() {}, warn() {}, error() {} } as never,
         signal: stop.signal,
-        controllers: ["resourceclaim-controller", "garbage-collector-controller"],
+        controllers: names,
       });
       running.push(stopped);
     },
@@ -109,18 +112,56 @@ async function make(admin: Client, objects: readonly Manifest[]): Promise<void> 
     await admin.resource(row).delete({ name, ...(namespace !== undefined && { namespace }) });
 }
 
-/** Stands for the kubelets: ends each pod that is deleted from now on. */
-async function endPods(admin: Client, signal: AbortSignal): Promise<void> {
+/** Images that the stand-in for kubelets does not find. */
+export const missingImage = "plugin:missing";
+
+/**
+ * Stands for the scheduler and the kubelets: from now on binds and starts pods of DaemonSets, and ends each
+ * pod that is deleted.
+ */
+async function followPods(admin: Client, signal: AbortSignal): Promise<void> {
   const pods = admin.resource(Pod);
   const { resourceVersion } = await pods.list({});
   try {
     for await (const event of pods.watch({ resourceVersion }, { signal })) {
-      if (event.type !== "MODIFIED") continue;
-      const { deletionTimestamp, namespace, name } = event.object.metadata;
-      if (deletionTimestamp === undefined || event.object.metadata.finalizers?.length) continue;
-      await pods.delete({ namespace, name }, { gracePeriodSeconds: 0 }).catch(() => undefined);
+      if (event.type !== "ADDED" && event.type !== "MODIFIED") continue;
+      const { deletionTimestamp, namespace, name, finalizers } = event.object.metadata;
+      if (deletionTimestamp !== undefined) {
+        if (finalizers?.length) continue;
+        await pods.delete({ namespace, name }, { gracePeriodSeconds: 0 }).catch(() => undefined);
+      } else if (event.type === "ADDED") await startDaemon(admin, event.object);
     }
   } catch (error) {
     if (!signal.aborted) throw error;
   }
+}
+
+async function startDaemon(admin: Client, pod: Pod): Promise<void> {
+  const node = targetNode(pod);
+  if (pod.spec.nodeName || node === undefined) return;
+  const { namespace, name } = pod.metadata;
+  const binding = {
+    ...{ apiVersion: "v1", kind: "Binding", metadata: { namespace, name } },
+    target: { kind: "Node", name: node },
+  };
+  await admin.resource(Pod).post({ namespace, name }, "binding", binding);
+  const isMissing = pod.spec.containers[0]?.image === missingImage;
+  const state = isMissing
+    ? { waiting: { reason: "ErrImagePull", message: `no such image: ${missingImage}` } }
+    : { running: { startedAt: pod.metadata.creationTimestamp } };
+  const ready = { type: "Ready", status: isMissing ? "False" : "True" };
+  const container = {
+    name: "plugin",
+    image: "plugin",
+    imageID: "",
+    restartCount: 0,
+    ready: !isMissing,
+    state,
+  };
+  const status = {
+    phase: isMissing ? "Pending" : "Running",
+    conditions: [{ ...ready, lastTransitionTime: pod.metadata.creationTimestamp }],
+    containerStatuses: [container],
+  };
+  await admin.resource(Pod).patch({ namespace, name }, "merge", { status }, { subresource: "status" });
 }

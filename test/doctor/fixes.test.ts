@@ -181,7 +181,8 @@ describe("doctor's commands", { skip: withoutKubectl }, () => {
         const before = await faulty.findings();
         const found = before.find((each) => each.rule === rule);
         assert.ok(found !== undefined, `${rule} is found: ${brief(before).join("\n")}`);
-        if (withoutControllers !== true) await faulty.startClaimControllers();
+        if (withoutControllers !== true)
+          await faulty.startControllers("resourceclaim-controller", "garbage-collector-controller");
         for (const line of found.fix) {
           const { code, stderr } = await faulty.shell(line);
           assert.equal(code, 0, `${line}: ${stderr}`);

@@ -5,6 +5,7 @@ import { checkClaims } from "./claims.ts";
 import { checkClassSelectors } from "./class-selectors.ts";
 import { checkClasses, checkDevicePlugins, checkMissingClasses } from "./classes.ts";
 import { checkCapacity, checkCounters, checkGivenTwice, checkPublished } from "./devices.ts";
+import { checkDriverReadiness } from "./driver-readiness.ts";
 import { checkDriverSets } from "./driver-sets.ts";
 import { checkFields } from "./fields.ts";
 import { type Finding, finding, kubectl, labelOfName, type Snapshot } from "./finding.ts";
@@ -50,6 +51,7 @@ const checks: readonly ((snapshot: Snapshot) => Finding[])[] = [
   checkPublishers,
   checkRegistration,
   checkDriverPods,
+  checkDriverReadiness,
   checkDriverSets,
   checkDevicePlugins,
   checkClasses,

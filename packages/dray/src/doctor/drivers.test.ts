@@ -47,8 +47,10 @@ rule("driver-without-devices", () => {
     around: { lackingRights: new Map([[user, []]]) },
     evidence: /has the rights that a driver needs/,
   });
-  // A driver that is not ready, or only just, publishes later.
-  finds(cluster([...nodes, ...driverSet(["c"], { ready: "False" })]), []);
+  // A driver that is not ready is another finding; one that is only just ready publishes later.
+  finds(cluster([...nodes, ...driverSet(["c"], { ready: "False" })]), [
+    "driver-not-ready: DaemonSet gpu-system/gpus belongs to a driver, and its pod is not ready",
+  ]);
   finds(cluster([...nodes, ...driverSet(["c"], { since: "2026-01-01T11:59:30Z" })]), []);
   // The slices on its nodes cannot be its own, where it may not create any.
   finds(cluster([...nodes, ...driverSet(["a", "b", "c"]), ...some]), [message], {

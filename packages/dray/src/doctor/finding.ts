@@ -16,6 +16,8 @@ export interface Snapshot {
    * asked, or the user may not ask.
    */
   readonly lackingRights?: ReadonlyMap<string, readonly PolicyRule[]>;
+  /** The last lines of failing containers, by `logKey`, as far as they can be read. */
+  readonly logs?: ReadonlyMap<string, string>;
 }
 
 export interface ServerVersions {

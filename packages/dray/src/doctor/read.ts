@@ -5,9 +5,12 @@ import type { Connection } from "../connection/connect.ts";
 import { answerWithoutFaults } from "../manifests/faults.ts";
 import { liveVersion, type MissingRight } from "../manifests/live.ts";
 import { type Observed, type ObserveFlags, observe } from "../observe/read.ts";
+import { unreadyDriverPods } from "./driver-readiness.ts";
 import { reviewedRights } from "./driver-rights.ts";
 import { accountOf, silentDriverSets } from "./driver-sets.ts";
 import type { ServerVersions, Snapshot } from "./finding.ts";
+import { lastLines } from "./logs.ts";
+import { unreadyWebhookPods } from "./webhooks.ts";
 
 /** All listed kinds. */
 export const doctorKinds: readonly string[] = [
@@ -43,9 +46,13 @@ export async function readSnapshot(flags: ObserveFlags, now: number): Promise<Ex
     readMore(connection, observed, now),
   );
   const { world, features, source, isLive, notes, missing, more } = observed;
-  const { server, lackingRights } = more ?? {};
+  const { server, lackingRights, logs } = more ?? {};
   return {
-    snapshot: { world, features, now, server, ...(lackingRights !== undefined && { lackingRights }) },
+    snapshot: {
+      ...{ world, features, now, server },
+      ...(lackingRights !== undefined && { lackingRights }),
+      ...(logs !== undefined && { logs }),
+    },
     source,
     isLive,
     notes,
@@ -56,19 +63,25 @@ export async function readSnapshot(flags: ObserveFlags, now: number): Promise<Ex
 interface More {
   readonly server: ServerVersions;
   readonly lackingRights: ReadonlyMap<string, readonly PolicyRule[]> | undefined;
+  readonly logs: ReadonlyMap<string, string>;
 }
 
-async function readMore(connection: Connection, { world }: Observed, now: number): Promise<More> {
+async function readMore(connection: Connection, { world, features }: Observed, now: number): Promise<More> {
   const { answer: sets } = answerWithoutFaults(world, (each) => silentDriverSets(each, now));
-  const [{ server }, versions, lackingRights] = await Promise.all([
+  const { answer: failing } = answerWithoutFaults(world, (each) => {
+    const snapshot = { world: each, features, now, server: undefined };
+    return [...unreadyDriverPods(snapshot), ...unreadyWebhookPods(snapshot)];
+  });
+  const [{ server }, versions, lackingRights, logs] = await Promise.all([
     liveVersion(connection),
     servedVersions(connection),
     reviewedRights(
       connection,
       sets.map(({ daemonSet }) => accountOf(daemonSet)),
     ),
+    lastLines(connection, failing),
   ]);
-  return { server: { release: server, ...versions }, lackingRights };
+  return { server: { release: server, ...versions }, lackingRights, logs };
 }
 
 /** Versions of DeviceTaintRules, the newest first. */

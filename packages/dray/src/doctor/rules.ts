@@ -175,9 +175,16 @@ export const rules = {
   },
   "driver-not-running": {
     severity: "warning",
-    about: "A node publishes devices of a driver whose pod does not run there, while it does on other nodes.",
+    about: "A node publishes devices of a driver and has no pod of it, while other nodes have one.",
     consequence: "Pods with these devices do not start on the node; those that run cannot be cleaned up.",
     needs: ["Pod", "ResourceSlice"],
+  },
+  "driver-not-ready": {
+    severity: "error",
+    about:
+      "A pod of a driver (of its DaemonSet, controller or webhook) does not become ready or cannot be created; a warning where no node has the labels that it wants.",
+    consequence: "Without it nodes publish no devices, and pods with its devices do not start or end.",
+    needs: ["DaemonSet", "Pod"],
   },
   "driver-without-devices": {
     severity: "error",

@@ -69,7 +69,7 @@ rule("endpoints-not-ready", () => {
   );
   finds(cluster([service(), web("w", "False")]), [message], {
     around: { events: [unhealthy] },
-    evidence: /pod default\/w: Readiness probe failed: 404/,
+    evidence: /pod default\/w: Unhealthy: Readiness probe failed: 404/,
     fix: "kubectl describe pod w -n default",
   });
   finds(cluster([service(), web("w", "False"), web("v", "True")]), []);

@@ -2,24 +2,24 @@ import { matchLabels } from "@dray/api";
 import type { Event, Pod, Service } from "@dray/api/core/v1";
 import { isDone } from "@dray/controllers/objects";
 import { nameOf } from "../manifests/place.ts";
-import type { World } from "../manifests/world.ts";
 import { names } from "../text/words.ts";
+import { isReady } from "./driver-pods.ts";
 import { type Finding, finding, kubectl, type Snapshot, word } from "./finding.ts";
+import { troubleOf } from "./pod-troubles.ts";
 import { countOf, isLongReady, isRecent, lastTime } from "./times.ts";
 
 /** Pods by the name of their namespace, and events. */
 interface Around {
-  readonly world: World;
-  readonly now: number;
+  readonly snapshot: Snapshot;
   readonly pods: ReadonlyMap<string, readonly Pod[]>;
   /** By the `namespace/name` of the object that they are about. */
   readonly events: ReadonlyMap<string, readonly Event[]>;
 }
 
-export function checkServices({ world, now }: Snapshot): Finding[] {
+export function checkServices(snapshot: Snapshot): Finding[] {
+  const { world } = snapshot;
   const around: Around = {
-    world,
-    now,
+    snapshot,
     pods: Map.groupBy(
       world.all("Pod").map(({ object }) => object),
       ({ metadata }) => metadata.namespace,
@@ -62,7 +62,7 @@ function eventsOf(service: Service, reasons: ReadonlySet<string>, { events }: Ar
 
 function unwritten(service: Service, around: Around): Finding[] {
   const events = eventsOf(service, endpointReasons, around).filter((event) =>
-    isRecent(lastTime(event), around.now),
+    isRecent(lastTime(event), around.snapshot.now),
   );
   if (events.length === 0) return [];
   const byReason = Map.groupBy(events, ({ reason }) => reason);
@@ -83,7 +83,7 @@ function eventText(event: Event): string {
 }
 
 /** Pods that run and are never ready: a probe fails, or a container ends again and again. */
-function notReady(service: Service, { world, now, pods: all }: Around): Finding[] {
+function notReady(service: Service, { snapshot, pods: all }: Around): Finding[] {
   const { selector, type, publishNotReadyAddresses } = service.spec;
   const isEmpty = selector === undefined || Object.keys(selector).length === 0;
   if (isEmpty || type === "ExternalName" || publishNotReadyAddresses === true) return [];
@@ -93,35 +93,15 @@ function notReady(service: Service, { world, now, pods: all }: Around): Finding[
       pod.metadata.deletionTimestamp === undefined &&
       !isDone(pod),
   );
-  const failing = pods.filter((pod) => pod.status?.phase === "Running" && isLongReady(pod, "False", now));
-  const isReady = (pod: Pod): boolean =>
-    pod.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") === true;
+  const failing = pods.filter(
+    (pod) => pod.status?.phase === "Running" && isLongReady(pod, "False", snapshot.now),
+  );
   if (failing.length === 0 || pods.some(isReady)) return [];
-  const evidence = failing.slice(0, 3).map((pod) => `pod ${nameOf(pod)}: ${whyNotReady(pod, world)}`);
-  const fix = failing
-    .slice(0, 1)
-    .flatMap((pod) => [
-      kubectl("describe", pod),
-      `kubectl logs ${pod.metadata.name} -n ${pod.metadata.namespace} --all-containers --tail=50`,
-    ]);
+  const troubles = failing.slice(0, 3).map((pod) => ({ pod, ...troubleOf(pod, snapshot) }));
+  const evidence = troubles.map(({ pod, text }) => `pod ${nameOf(pod)}: ${text}`);
+  const fix = troubles[0]!.fix;
   const message = `none of its pods is ready: ${names(failing.map(({ metadata }) => metadata.name))}`;
   return [finding("endpoints-not-ready", service, message, { evidence, fix })];
-}
-
-/** Returns the last failure of a probe, or the state of the container. */
-function whyNotReady(pod: Pod, world: World): string {
-  const [probe] = world
-    .all("Event")
-    .map(({ object }) => object)
-    .filter(({ reason, involvedObject }) => reason === "Unhealthy" && involvedObject.uid === pod.metadata.uid)
-    .toSorted((a, b) => (lastTime(a) < lastTime(b) ? 1 : -1));
-  const waiting = (pod.status?.containerStatuses ?? []).flatMap(({ name, state, restartCount }) =>
-    state?.waiting === undefined
-      ? []
-      : `container ${name} waits: ${state.waiting.reason}, ${restartCount} restarts`,
-  );
-  const ready = pod.status?.conditions?.find(({ type }) => type === "Ready");
-  return probe?.message ?? waiting[0] ?? `${ready?.reason}, since ${ready?.lastTransitionTime}`;
 }
 
 /**

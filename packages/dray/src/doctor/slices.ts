@@ -134,8 +134,9 @@ export function checkRegistration({ world, now }: Snapshot): Finding[] {
 }
 
 /**
- * Finds nodes with devices of a driver whose pod is not ready. A driver's pods mount the kubelet's plugin
- * registry and a folder of CDI specs. Skips drivers that run without pods.
+ * Finds nodes with devices of a driver that have no pod of it (one that is not ready is another finding). A
+ * driver's pods mount the kubelet's plugin registry and a folder of CDI specs. Skips drivers that run without
+ * pods.
  */
 export function checkDriverPods({ world }: Snapshot): Finding[] {
   const plugins = world
@@ -154,19 +155,16 @@ export function checkDriverPods({ world }: Snapshot): Finding[] {
     );
     if (sets.size === 0) return [];
     return nodes.flatMap((node) => {
-      const own = plugins.filter((pod) => pod.spec.nodeName === node && sets.has(setOf(pod)));
+      const hasPod = plugins.some((pod) => pod.spec.nodeName === node && sets.has(setOf(pod)));
       // A missing node has another finding.
-      if (own.some(isReady) || world.find("Node", node) === undefined) return [];
+      if (hasPod || world.find("Node", node) === undefined) return [];
       const evidence = [
         `driver ${driver} publishes devices on ${counted(nodes.length, "node")}, and has ready pods on others`,
-        own.length === 0
-          ? `no pod on node ${node} mounts the kubelet's plugins_registry and a folder of CDI specs`
-          : `not ready: ${names(own.map(nameOf))}`,
+        `no pod on node ${node} mounts the kubelet's plugins_registry and a folder of CDI specs`,
       ];
       const object = { kind: "Node", metadata: { name: node } };
       const message = `publishes devices of driver ${driver}, whose pod does not run here`;
-      const fix =
-        own.length > 0 ? own.map((pod) => kubectl("describe", pod)) : restartDriver(world, node, driver);
+      const fix = restartDriver(world, node, driver);
       return [finding("driver-not-running", object, message, { evidence, fix })];
     });
   });

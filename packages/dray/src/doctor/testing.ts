@@ -80,11 +80,20 @@ export function driverSet(
     volumes = [],
     ready = "True",
     since = "2026-01-01T11:00:00Z",
+    status = {},
+    template = {},
+    revision,
   }: {
     readonly name?: string;
     readonly volumes?: readonly object[];
     readonly ready?: string;
     readonly since?: string;
+    /** Status of each pod beside its condition. */
+    readonly status?: object;
+    /** Fields of the spec of its pods. */
+    readonly template?: object;
+    /** The revision of its template that the pods have. */
+    readonly revision?: string;
   } = {},
 ): Manifest[] {
   const daemonSet = {
@@ -93,7 +102,7 @@ export function driverSet(
     metadata: { name, namespace: "gpu-system", uid: `set-${name}` },
     spec: {
       selector: { matchLabels: labels },
-      template: { metadata: { labels }, spec: pluginSpec(volumes) },
+      template: { metadata: { labels }, spec: { ...pluginSpec(volumes), ...template } },
     },
   };
   const owner = { apiVersion: "apps/v1", kind: "DaemonSet", name, uid: `set-${name}`, controller: true };
@@ -101,11 +110,18 @@ export function driverSet(
     pod(
       `${name}-${nodeName}`,
       { ...pluginSpec(volumes), nodeName },
-      { namespace: "gpu-system", uid: uidOfPod(`${name}-${nodeName}`), labels, ownerReferences: [owner] },
+      {
+        namespace: "gpu-system",
+        uid: uidOfPod(`${name}-${nodeName}`),
+        creationTimestamp: since,
+        labels: { ...labels, ...(revision !== undefined && { "controller-revision-hash": revision }) },
+        ownerReferences: [owner],
+      },
       {
         status: {
           phase: "Running",
           conditions: [{ type: "Ready", status: ready, lastTransitionTime: since }],
+          ...status,
         },
       },
     ),
@@ -117,6 +133,7 @@ export interface Around {
   readonly events?: readonly Event[];
   readonly server?: ServerVersions;
   readonly lackingRights?: NonNullable<Snapshot["lackingRights"]>;
+  readonly logs?: NonNullable<Snapshot["logs"]>;
   /** Kinds that cannot be listed. */
   readonly unreadable?: readonly string[];
 }
@@ -129,13 +146,17 @@ const worldOfAll = (objects: readonly Manifest[]): World => worldOf(objects, eve
 /** Findings of all rules. */
 export const examined = (
   objects: readonly Manifest[],
-  { events = [], server = { release: "1.37", served: ["v1"] }, lackingRights, unreadable }: Around = {},
+  { events = [], server = { release: "1.37", served: ["v1"] }, lackingRights, logs, unreadable }: Around = {},
 ): readonly Finding[] => {
   const { place } = worldOf([node("a")]).objects[0]!;
   const all = [...worldOfAll(objects).objects, ...events.map((object) => ({ object, place }))];
   const world = new World(all, new Set(unreadable));
   return diagnose(
-    { world, features, now, server, ...(lackingRights !== undefined && { lackingRights }) },
+    {
+      ...{ world, features, now, server },
+      ...(lackingRights !== undefined && { lackingRights }),
+      ...(logs !== undefined && { logs }),
+    },
     new Set(ruleIds),
   ).findings;
 };

@@ -1,8 +1,9 @@
-import type { KubeObject } from "@dray/api";
-import type { Service } from "@dray/api/core/v1";
+import { type KubeObject, matchLabels } from "@dray/api";
+import type { Pod, Service } from "@dray/api/core/v1";
 import { nameOf } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
 import { type Finding, finding, kubectl, type Snapshot, word } from "./finding.ts";
+import { isLongUnready, troubleOf } from "./pod-troubles.ts";
 import { isRecent, lastTime } from "./times.ts";
 
 /** A webhook, and the Service that it is behind. */
@@ -19,11 +20,11 @@ export function checkWebhooks(snapshot: Snapshot): Finding[] {
   const { world } = snapshot;
   return webhooksOf(world).flatMap((webhook) => {
     const { owner, name, isIgnored } = webhook;
-    const down = webhook.service && downText(webhook.service, world);
+    const down = webhook.service && downText(webhook.service, snapshot);
     const failed = failedCalls(name, snapshot);
     if (down === undefined && failed.length === 0) return [];
     const evidence = [
-      ...(down === undefined ? [] : [down.why]),
+      ...(down?.evidence ?? []),
       ...failed.map((message) => `an event says: ${message}`),
       `failurePolicy is ${isIgnored ? "Ignore" : "Fail"}`,
     ];
@@ -55,7 +56,7 @@ function webhooksOf(world: World): Webhook[] {
 }
 
 interface Down {
-  readonly why: string;
+  readonly evidence: readonly string[];
   /** Returns the commands; `owner` configures the webhook. */
   readonly fix: (owner: KubeObject) => string[];
 }
@@ -63,12 +64,13 @@ interface Down {
 /** Returns why nothing answers behind a Service; undefined: something is ready. */
 function downText(
   { namespace, name }: { readonly namespace: string; readonly name: string },
-  world: World,
+  snapshot: Snapshot,
 ): Down | undefined {
+  const { world } = snapshot;
   const service = world.find("Service", `${namespace}/${name}`);
   if (service === undefined)
     return {
-      why: `there is no Service ${namespace}/${name}`,
+      evidence: [`there is no Service ${namespace}/${name}`],
       // A configuration that a program has left when it was removed. A definition goes with all its objects.
       fix: (owner) => [
         `kubectl get services,deployments,pods -n ${namespace}`,
@@ -87,11 +89,39 @@ function downText(
   if (endpoints.some(({ conditions }) => conditions?.ready !== false)) return undefined;
   const text =
     endpoints.length === 0 ? "has no endpoints" : `has ${endpoints.length} endpoints, none of them ready`;
+  const pods = unreadyPodsOf(service, snapshot);
+  const troubles = pods.slice(0, maxPods).map((pod) => ({ pod, ...troubleOf(pod, snapshot) }));
   return {
-    why: `Service ${nameOf(service)} ${text}`,
-    fix: () => [...podCommands(service), kubectl("describe", service)],
+    evidence: [
+      `Service ${nameOf(service)} ${text}`,
+      ...troubles.map(({ pod, text }) => `pod ${nameOf(pod)}: ${text}`),
+    ],
+    fix: () => [...(troubles[0]?.fix ?? podCommands(service)), kubectl("describe", service)],
   };
 }
+
+/** Maximum number of pods of a webhook whose reasons are shown. */
+const maxPods = 2;
+
+function unreadyPodsOf({ metadata, spec: { selector } }: Service, { world, now }: Snapshot): Pod[] {
+  if (selector === undefined || Object.keys(selector).length === 0) return [];
+  return world
+    .all("Pod")
+    .map(({ object }) => object)
+    .filter(
+      (pod) =>
+        pod.metadata.namespace === metadata.namespace &&
+        matchLabels(selector, pod.metadata.labels) &&
+        isLongUnready(pod, now),
+    );
+}
+
+/** Returns the pods behind webhooks that are not ready. */
+export const unreadyWebhookPods = (snapshot: Snapshot): Pod[] =>
+  webhooksOf(snapshot.world).flatMap(({ service }) => {
+    const found = service && snapshot.world.find("Service", `${service.namespace}/${service.name}`);
+    return found === undefined ? [] : unreadyPodsOf(found, snapshot);
+  });
 
 function podCommands({ metadata: { namespace }, spec: { selector } }: Service): string[] {
   const labels = Object.entries(selector ?? {}).map(([key, value]) => `${key}=${value}`);

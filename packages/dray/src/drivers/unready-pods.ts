@@ -42,7 +42,8 @@ async function reasonOf(client: Client, pod: Pod): Promise<string | undefined> {
   const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   const failing = containers.find(({ state, ready }) => !ready && state?.running === undefined);
   if (failing === undefined) return undefined;
-  const said = await lastLine(client, pod, failing);
+  const line = await lastLine(client, pod, failing);
+  const said = line === undefined ? "" : `; its last line: ${line}`;
   return `pod ${metadata.namespace}/${metadata.name}, container ${failing.name}: ${stateText(failing)}${said}`;
 }
 
@@ -55,12 +56,12 @@ function stateText({ state, lastState }: ContainerStatus): string {
   return how.filter((part) => part).join(": ");
 }
 
-/** Returns the last line of a container's log, as the end of a sentence; "" without a log. */
-async function lastLine(
+/** Resolves to the last line that a container wrote before it ended, or has written so far. */
+export async function lastLine(
   client: Client,
   { metadata }: Pod,
   { name, state }: ContainerStatus,
-): Promise<string> {
+): Promise<string | undefined> {
   const path = `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}/log`;
   const previous = state?.waiting === undefined ? "" : "&previous=true";
   try {
@@ -68,9 +69,9 @@ async function lastLine(
       "GET",
       `${path}?container=${encodeURIComponent(name)}&tailLines=1${previous}`,
     );
-    return text.trim() === "" ? "" : `; its last line: ${text.trim()}`;
+    return text.trim() || undefined;
   } catch {
-    // It never ran, or its node is away.
-    return "";
+    // It never ran, its node is away, or the user may not read logs.
+    return undefined;
   }
 }

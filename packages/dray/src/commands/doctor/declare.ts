@@ -33,8 +33,8 @@ export function declareDoctor(program: Command): void {
     .addHelpText(
       "after",
       `${example("dray doctor\ndray doctor --context production --severity error\ndray doctor --rule leaked-reservation,stale-slice -o json | jq -r '.findings[].fix[]'\ndray doctor -o junit > doctor.xml")}
-It only lists, and changes nothing; docs/doctor.md describes the rules. What may not be read is said, with the rules
-that nothing can be said about then; --rights prints the commands that grant it.
+It lists and reads logs, and changes nothing; docs/doctor.md describes the rules. What may not be read is said, with the
+rules that nothing can be said about then; --rights prints the commands that grant it.
 
 Exit codes: 0 nothing found; 1 something found; 2 wrong usage, a file or the cluster cannot be read, or no rule can be
 judged with the rights of the user.
