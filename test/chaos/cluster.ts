@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Kind } from "@dray/api";
+import { type Kind, StatusError } from "@dray/api";
 import { Event, Node, Pod, type PodSpec } from "@dray/api/core/v1";
 import { DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { type Client, createClient, createRestMapper, httpsTransport, loadKubeconfig } from "@dray/client";
@@ -12,6 +12,7 @@ import { parseAllDocuments } from "yaml";
 import { dray, drayArguments, manifests, processesOf } from "../harness.ts";
 import { crowdFleet, driverLabel } from "./crowd-fleet.ts";
 import { type ChaosPart, killQuietly } from "./part.ts";
+import { namespace } from "./pods.ts";
 
 /** Nodes with the example driver. */
 export const realNodes = 3;
@@ -167,6 +168,18 @@ export class ChaosCluster {
       async () => (await this.client.text("GET", "/readyz")) === "ok",
       60_000,
     );
+  }
+
+  /** Asks to delete all pods of the run, again where a loaded machine takes longer than a request may. */
+  async deletePods(): Promise<void> {
+    for (;;) {
+      try {
+        await this.client.resource(Pod).deleteCollection({ namespace });
+        return;
+      } catch (error) {
+        if (!StatusError.is(error, "Timeout")) throw error;
+      }
+    }
   }
 
   startHostileDriver(node: string, seed: number, mode: "hostile" | "calm"): ChildProcess {

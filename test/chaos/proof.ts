@@ -87,10 +87,10 @@ export async function takeAllDevices(
 }
 
 /** Deletes the pods and claims of `takeAllDevices`. */
-export async function giveAllBack({ client }: ChaosCluster): Promise<void> {
-  await client.resource(Pod).deleteCollection({ namespace });
-  const { items } = await client.resource(ResourceClaim).list({ namespace });
+export async function giveAllBack(cluster: ChaosCluster): Promise<void> {
+  await cluster.deletePods();
+  const claims = cluster.client.resource(ResourceClaim);
+  const { items } = await claims.list({ namespace });
   for (const { metadata } of items)
-    if (metadata.name.startsWith("all-"))
-      await client.resource(ResourceClaim).delete({ namespace, name: metadata.name });
+    if (metadata.name.startsWith("all-")) await claims.delete({ namespace, name: metadata.name });
 }

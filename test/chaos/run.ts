@@ -177,7 +177,7 @@ class ChaosRun {
     const crowd = this.#crowd;
     await this.#look();
     await crowd?.end();
-    await cluster.client.resource(Pod).deleteCollection({ namespace });
+    await cluster.deletePods();
     for (const name of this.#ledger.names) this.#ledger.deleting(name);
     let began = performance.now();
     const since = (): string => `${Math.round((performance.now() - began) / 1000)} s`;
