@@ -1,7 +1,7 @@
 import type { ApiRequest, ApiResponse, Log } from "@dray/client";
 import { memoryStore, type Store } from "@dray/store";
 import { fastClock } from "@dray/testing/clock";
-import { type ApiServer, createServer } from "../../packages/apiserver/src/index.ts";
+import { type ApiServer, createServer, type ServerOptions } from "../../packages/apiserver/src/index.ts";
 
 /** A request that fuzzers make; the rest is the same for all. */
 export interface Sent {
@@ -11,13 +11,13 @@ export interface Sent {
   readonly body?: Uint8Array;
 }
 
-/**
- * An answer with its cost: milliseconds for which no other request could be answered, and bytes of the
- * answer.
- */
+/** An answer with its cost. */
 export interface Answered {
   readonly status: number;
+  /** Milliseconds of processor time for which no other request could be answered. */
   readonly milliseconds: number;
+  /** Milliseconds of processor time of the whole request. */
+  readonly total: number;
   readonly bytes: number;
 }
 
@@ -82,11 +82,13 @@ export class Target {
     this.#logged = logged;
   }
 
-  static async start(): Promise<Target> {
-    const clock = fastClock(100);
+  /** By default on a fast clock, so that each timeout is seen. */
+  static async start(options: Pick<ServerOptions, "clock" | "elapsed"> = {}): Promise<Target> {
+    const { clock = fastClock(100) } = options;
     const logged: unknown[] = [];
     const store = memoryStore(clock);
     const server = await createServer({
+      ...options,
       store,
       clock,
       log: logOf(logged),
@@ -119,25 +121,30 @@ export class Target {
         .handle(request)
         .then(async (response) => ({ response, bytes: await bytesOf(response, gone) })),
     ).finally(() => stretch.end());
-    const { milliseconds } = stretch;
+    const { milliseconds, total } = stretch;
     const [first] = this.#logged.splice(0);
     if (first !== undefined) throw new Error(`the server has logged an error: ${String(first)}`);
     check(response, bytes);
-    return { status: response.status, milliseconds, bytes: bytes.length };
+    return { status: response.status, milliseconds, total, bytes: bytes.length };
   }
 }
 
-/** The most processor time of this thread between two turns of the event loop, from now until `end`. */
-function measureMaxStretch(): { readonly milliseconds: number; end(): void } {
+/**
+ * The processor time of this thread from now until `end`, and the most between two turns of the event loop.
+ */
+function measureMaxStretch(): { readonly milliseconds: number; readonly total: number; end(): void } {
   let ended = false;
   let before = process.threadCpuUsage();
   const look = (): void => {
     const { user, system } = process.threadCpuUsage(before);
-    measured.milliseconds = Math.max(measured.milliseconds, (user + system) / 1000);
+    const used = (user + system) / 1000;
+    measured.milliseconds = Math.max(measured.milliseconds, used);
+    measured.total += used;
     before = process.threadCpuUsage();
   };
   const measured = {
     milliseconds: 0,
+    total: 0,
     end() {
       look();
       ended = true;

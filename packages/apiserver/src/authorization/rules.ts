@@ -19,7 +19,14 @@ function hasOrAll(list: readonly string[] | undefined, value: string): boolean {
 
 function pathMatches(url: string, path: string): boolean {
   if (url === "*" || url === path) return true;
-  return url.endsWith("*") && path.startsWith(url.replace(/\*+$/, ""));
+  return url.endsWith("*") && path.startsWith(withoutStars(url));
+}
+
+/** Returns the URL without the stars at its end; a pattern would look at each run of stars within it. */
+function withoutStars(url: string): string {
+  let end = url.length;
+  while (url[end - 1] === "*") end--;
+  return url.slice(0, end);
 }
 
 function resourceMatches(
@@ -61,7 +68,8 @@ const maxParts = 100_000;
 export function uncovered(held: readonly PolicyRule[], required: readonly PolicyRule[]): PolicyRule[] {
   const parts = required.reduce((sum, rule) => sum + partCount(rule), 0);
   const each = parts > maxParts ? required : required.flatMap(breakdown);
-  return each.filter((part) => !held.some((rule) => covers(rule, part)));
+  const rules = held.map((rule) => new HeldRule(rule));
+  return each.filter((part) => !rules.some((rule) => rule.covers(part)));
 }
 
 function partCount({ apiGroups, resources, resourceNames, nonResourceURLs, verbs }: PolicyRule): number {
@@ -70,33 +78,56 @@ function partCount({ apiGroups, resources, resourceNames, nonResourceURLs, verbs
   return (ofResources + count(nonResourceURLs)) * count(verbs);
 }
 
-/** Reports whether a rule grants everything that another one grants. */
-function covers(rule: PolicyRule, required: PolicyRule): boolean {
-  const all = (own: readonly string[] | undefined, list: readonly string[] | undefined): boolean =>
-    (list ?? []).every((value) => hasOrAll(own, value));
-  if (!all(rule.verbs, required.verbs)) return false;
-  const urls = required.nonResourceURLs ?? [];
-  const granted = rule.nonResourceURLs ?? [];
-  if (!urls.every((url) => granted.some((own) => pathMatches(own, url)))) return false;
-  const resources = required.resources ?? [];
-  if (resources.length === 0) return true;
-  if (!all(rule.apiGroups, required.apiGroups)) return false;
-  if (!resources.every((resource) => coversResource(rule, resource))) return false;
-  const names = rule.resourceNames ?? [];
-  if (names.length === 0) return true;
-  const requiredNames = required.resourceNames ?? [];
-  return requiredNames.length > 0 && requiredNames.every((name) => names.includes(name));
+/** A rule as sets: both it and those that it is compared to may have thousands of entries. */
+class HeldRule {
+  readonly #verbs: ReadonlySet<string>;
+  readonly #groups: ReadonlySet<string>;
+  readonly #resources: ReadonlySet<string>;
+  readonly #names: ReadonlySet<string>;
+  readonly #urls: ReadonlySet<string>;
+  /** URLs that end with a star, without it, and their lengths. */
+  readonly #prefixes: ReadonlySet<string>;
+  readonly #prefixLengths: ReadonlySet<number>;
+
+  constructor({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }: PolicyRule) {
+    this.#verbs = new Set(verbs);
+    this.#groups = new Set(apiGroups);
+    this.#resources = new Set(resources);
+    this.#names = new Set(resourceNames);
+    this.#urls = new Set(nonResourceURLs);
+    this.#prefixes = new Set([...this.#urls].filter((url) => url.endsWith("*")).map(withoutStars));
+    this.#prefixLengths = new Set([...this.#prefixes].map(({ length }) => length));
+  }
+
+  /** Reports whether the rule grants everything that another one grants. */
+  covers(required: PolicyRule): boolean {
+    if (!hasAll(this.#verbs, required.verbs)) return false;
+    if (!(required.nonResourceURLs ?? []).every((url) => this.#coversUrl(url))) return false;
+    const resources = required.resources ?? [];
+    if (resources.length === 0) return true;
+    if (!hasAll(this.#groups, required.apiGroups)) return false;
+    if (!resources.every((resource) => this.#coversResource(resource))) return false;
+    if (this.#names.size === 0) return true;
+    const names = required.resourceNames ?? [];
+    return names.length > 0 && names.every((name) => this.#names.has(name));
+  }
+
+  #coversUrl(url: string): boolean {
+    if (this.#urls.has("*") || this.#urls.has(url)) return true;
+    return [...this.#prefixLengths].some(
+      (length) => length <= url.length && this.#prefixes.has(url.slice(0, length)),
+    );
+  }
+
+  #coversResource(required: string): boolean {
+    if (this.#resources.has("*") || this.#resources.has(required)) return true;
+    const [resource, subresource = ""] = required.split("/");
+    return subresource !== "" && resource !== "" && this.#resources.has(`*/${subresource}`);
+  }
 }
 
-function coversResource(rule: PolicyRule, required: string): boolean {
-  const [resource, subresource = ""] = required.split("/");
-  return (rule.resources ?? []).some(
-    (own) =>
-      own === "*" ||
-      own === required ||
-      (subresource !== "" && resource !== "" && own === `*/${subresource}`),
-  );
-}
+const hasAll = (own: ReadonlySet<string>, list: readonly string[] | undefined): boolean =>
+  own.has("*") || (list ?? []).every((value) => own.has(value));
 
 /** Formats rules as in an escalation error: rules of one resource are joined by verb, and sorted. */
 export function compactText(rules: readonly PolicyRule[]): string {

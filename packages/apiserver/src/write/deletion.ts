@@ -41,7 +41,8 @@ export function planDeletion(
   const { metadata } = object;
   const before = metadata.finalizers ?? [];
   const finalizers = deletionFinalizers(before, options, rules.garbageCollection);
-  const changed = finalizers.length !== before.length || finalizers.some((name) => !before.includes(name));
+  const known = new Set(before);
+  const changed = finalizers.length !== before.length || finalizers.some((name) => !known.has(name));
   if (changed) {
     if (finalizers.length > 0) metadata.finalizers = finalizers;
     else delete metadata.finalizers;

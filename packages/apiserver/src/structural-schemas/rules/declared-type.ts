@@ -94,13 +94,14 @@ function objectType(schema: Schema, counter: Counter): DeclaredType | undefined 
     };
   }
   const fields = new Map<string, DeclaredType>();
+  const required = new Set(schema.required);
   let minBytes = 2;
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const field = typeOf(property, isEmbedded(property), counter);
     if (field === undefined) continue;
     const escaped = escapeFieldName(name);
     if (escaped !== undefined) fields.set(escaped, field);
-    if (schema.required?.includes(name) && (property.default ?? null) === null) {
+    if (required.has(name) && (property.default ?? null) === null) {
       minBytes += name.length + field.minBytes + 4;
     }
   }

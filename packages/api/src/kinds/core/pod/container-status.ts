@@ -25,20 +25,29 @@ function checkUser(errors: FieldErrors, { user }: ContainerStatus, system: strin
   });
 }
 
+/** The claims of a container as its status names them. */
+function claimNames(container: Container | undefined): ReadonlySet<string> {
+  const names = (container?.resources?.claims ?? []).map(({ name, request }) =>
+    request ? `claim:${name}/${request}` : `claim:${name}`,
+  );
+  return new Set(names);
+}
+
 /**
  * Checks that a resource of a status is one that the container requests, or one of its claims. Statuses of
  * containers that no longer exist are not checked.
  */
-function checkResourceName(errors: FieldErrors, name: string, container: Container | undefined): void {
-  if (container === undefined) return;
-  const { claims = [], requests = {} } = container.resources ?? {};
+function checkResourceName(
+  errors: FieldErrors,
+  name: string,
+  container: Container,
+  claims: ReadonlySet<string>,
+): void {
+  const { requests = {} } = container.resources ?? {};
   if (name.startsWith("claim:")) {
-    const known = (claims ?? []).map((claim) =>
-      claim.request ? `claim:${claim.name}/${claim.request}` : `claim:${claim.name}`,
-    );
     const detail =
       "must match one of the container's resource claims in a format 'claim:<claimName>/<request>' or 'claim:<claimName>' if request is empty";
-    if (!known.includes(name)) errors.invalid(asTyped(name), detail);
+    if (!claims.has(name)) errors.invalid(asTyped(name), detail);
   } else if (!Object.hasOwn(requests ?? {}, name)) {
     errors.invalid(asTyped(name), "must match one of the container's resource requests");
   }
@@ -69,11 +78,16 @@ export function checkContainerStatuses(errors: FieldErrors, { spec, status }: Po
     ["initContainerStatuses", spec?.initContainers],
   ] as const) {
     const named = byName(containers ?? []);
+    // Several statuses may name the same container.
+    const claims = new Map<Container | undefined, ReadonlySet<string>>();
     (status?.[list] ?? []).forEach(({ name, allocatedResourcesStatus }, index) => {
       const container = named.get(name);
+      const known = claims.get(container) ?? claimNames(container);
+      claims.set(container, known);
       (allocatedResourcesStatus ?? []).forEach((resource, place) => {
         const here = errors.at("status").at(list).index(index).at("allocatedResourcesStatus").index(place);
-        checkResourceName(here.at("name"), resource.name ?? "", container);
+        if (container !== undefined)
+          checkResourceName(here.at("name"), resource.name ?? "", container, known);
         checkDevices(here, resource);
       });
     });

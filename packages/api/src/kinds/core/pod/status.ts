@@ -107,11 +107,12 @@ function checkTransitions(errors: FieldErrors, pod: Pod, old: Pod, version: Kube
   const restartsAll = version >= "1.36" && canRestartAll(spec);
   const check = (field: StatusList, all: readonly Container[]): void => {
     const statuses = byName(pod.status?.[field] ?? []);
+    const containersByName = byName(all);
     (old.status?.[field] ?? []).forEach(({ name, state }, index) => {
       const ended = state?.terminated;
       const now = statuses.get(name);
       if (!ended || !now || now.state?.terminated) return;
-      const container = all.find((each) => each.name === name);
+      const container = containersByName.get(name);
       if (container && restartsAfter(spec, container, ended.exitCode ?? 0)) return;
       errors
         .at("status")

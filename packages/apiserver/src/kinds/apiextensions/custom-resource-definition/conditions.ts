@@ -78,9 +78,9 @@ export function nameStatus(
   claim("plural", inUse.resources);
   claim("singular", inUse.resources);
   const short = desired.shortNames ?? [];
-  const own = accepted.shortNames ?? [];
+  const own = new Set(accepted.shortNames);
   const conflicts = short
-    .filter((name) => !own.includes(name) && inUse.resources.has(name))
+    .filter((name) => !own.has(name) && inUse.resources.has(name))
     .map((name) => `"${name}" is already in use`);
   if (conflicts.length > 0) {
     refuse("ShortNamesConflict", conflicts.length === 1 ? conflicts[0]! : `[${conflicts.join(", ")}]`);

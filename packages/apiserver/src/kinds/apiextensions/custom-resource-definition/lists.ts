@@ -97,11 +97,12 @@ function checkMapItems(errors: FieldErrors, schema: Schema): void {
     errors.at("items.nullable").forbidden(`cannot be nullable when x-kubernetes-list-type is ${listType}`);
   }
   if (listType !== "map") return;
+  const required = new Set(items.required);
   for (const key of schema["x-kubernetes-list-map-keys"] ?? []) {
     const property = propertyOf(items, key);
     if (property === undefined) continue;
     const here = errors.at("items.properties").key(key);
-    const isPresent = items.required?.includes(key) || (property.default ?? null) !== null;
+    const isPresent = required.has(key) || (property.default ?? null) !== null;
     if (!isPresent) {
       const detail =
         "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property";
