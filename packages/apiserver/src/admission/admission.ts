@@ -4,6 +4,7 @@ import type { Kind } from "../encoding/codec.ts";
 import { forbidden } from "../errors/status.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import type { Reservation } from "../kinds/strategy.ts";
+import type { Pause } from "../request/large-work.ts";
 
 export type Operation = "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
 
@@ -41,6 +42,8 @@ export interface AdmissionRequest {
    * the request times out.
    */
   readonly sent?: Pick<ApiRequest, "signal">;
+  /** Awaited between long steps. */
+  readonly pause?: Pause;
 }
 
 /** State shared by the two rounds of mutation of one request. */

@@ -1,5 +1,6 @@
 import { quoted } from "@dray/api";
-import { JsonPatch, jsonPatch } from "../patch/index.ts";
+import { JsonPatch } from "../patch/index.ts";
+import type { Pause } from "../request/large-work.ts";
 
 export type Tree = { readonly [key: string]: unknown };
 
@@ -17,19 +18,56 @@ export class OperationError extends Error {
 
 /** Applies a JSON patch: the error names the operation that fails. Throws OperationError. */
 export function applyOperations(object: Tree, operations: readonly Tree[]): Tree {
-  let patch: JsonPatch | undefined;
-  try {
-    // Upstream limits the operations of clients only.
-    patch = new JsonPatch(object, operations, Number.POSITIVE_INFINITY);
-    while (patch.applyNext());
-    return patch.result();
-  } catch {
-    const failed = Math.min(patch?.applied ?? 0, operations.length - 1);
+  const patching = new Patching(object, operations);
+  while (patching.applyNext());
+  return patching.result();
+}
+
+/** Applies a JSON patch like `applyOperations`, with a pause wherever one is due. */
+export async function applyInPieces(object: Tree, operations: readonly Tree[], pause: Pause): Promise<Tree> {
+  const patching = new Patching(object, operations);
+  while (patching.applyNext()) if (pause?.isDue()) await pause();
+  return patching.result();
+}
+
+/** A JSON patch without a limit of operations: upstream limits those of clients only. */
+class Patching {
+  readonly #object: Tree;
+  readonly #operations: readonly Tree[];
+  #patch: JsonPatch | undefined;
+
+  constructor(object: Tree, operations: readonly Tree[]) {
+    this.#object = object;
+    this.#operations = operations;
+  }
+
+  /** Applies the next operation; returns false if none is left. Throws OperationError. */
+  applyNext(): boolean {
+    return this.#run((patch) => patch.applyNext());
+  }
+
+  /** Returns the new object. Throws OperationError. */
+  result(): Tree {
+    return this.#run((patch) => patch.result());
+  }
+
+  #run<T>(run: (patch: JsonPatch) => T): T {
+    try {
+      this.#patch ??= new JsonPatch(this.#object, this.#operations, Number.POSITIVE_INFINITY);
+      return run(this.#patch);
+    } catch {
+      throw this.#error();
+    }
+  }
+
+  #error(): OperationError {
+    const failed = Math.min(this.#patch?.applied ?? 0, this.#operations.length - 1);
     // The failed operation may have changed a part of the draft.
-    const before = jsonPatch(object, operations.slice(0, failed));
+    const before = new JsonPatch(this.#object, this.#operations.slice(0, failed), Number.POSITIVE_INFINITY);
+    while (before.applyNext());
     // Without operations nothing fails.
-    const message = problemOf(before, operations[failed]!);
-    throw new OperationError(message, message.endsWith(": test failed"));
+    const message = problemOf(before.result(), this.#operations[failed]!);
+    return new OperationError(message, message.endsWith(": test failed"));
   }
 }
 

@@ -184,6 +184,29 @@ describe("a conversion webhook", () => {
   });
 });
 
+describe("a conversion webhook with much to convert", () => {
+  test("converts a long list in batches", async () => {
+    const annotations = { text: "a".repeat(200_000) };
+    for (let index = 0; index < 12; index++)
+      await create("v1", `n${index}`, { hostPort: `h:${index}` }, { annotations });
+    const { body } = await tested.call("GET", collection("v2"));
+    assert.equal(body.items.length, 12);
+    assert.ok(body.items.every(({ host }: Converted) => host === "h"));
+    assert.deepEqual(
+      hooks.asked.map(({ review }) => review.request.objects.length),
+      [10, 2],
+    );
+  });
+
+  test("fails where the response has too many values", async () => {
+    await create("v1", "a", { hostPort: "h:1" });
+    alterResponse = (review) => ({ ...review, x: new Array<number>(210_000).fill(0) });
+    const { status, body } = await tested.call("GET", `${collection("v2")}/a`);
+    assert.equal(status, 500);
+    assert.match(body.message, /failed: the response has more than 200000 fields, keys and elements$/);
+  });
+});
+
 describe("a faulty conversion webhook", () => {
   const altered: Readonly<
     Record<string, readonly [change: (converted: Record<string, unknown>) => object, reason: RegExp]>

@@ -1,6 +1,6 @@
 import { type KubeObject, type KubernetesVersion, quoted } from "@dray/api";
 import type { WebhookConversion } from "@dray/api/apiextensions/v1";
-import { encodeJSON, parseJSON } from "@dray/api/codec";
+import { encodeJSON, parseJSONTree, TooManyValuesError } from "@dray/api/codec";
 import { checkAnnotations, checkLabels, FieldErrors } from "@dray/api/validation";
 import { serverError } from "../errors/status.ts";
 import { fieldsIn } from "../json/values.ts";
@@ -11,6 +11,11 @@ import { CallFailure } from "../webhook/errors.ts";
 
 /** Timeout of the client. Upstream: apiextensions-apiserver, pkg/apiserver/conversion */
 const timeoutSeconds = 30;
+/**
+ * Maximum number of fields, keys and elements of a response: a few more than those of the largest object,
+ * which may have become larger.
+ */
+const maxResponseValues = 200_000;
 /** Versions of ConversionReview that are sent. */
 const known = new Set(["v1", "v1beta1"]);
 
@@ -98,10 +103,11 @@ function convertedObjects(text: string, sent: { apiVersion: string; uid: string 
 
 function parsed(text: string): Plain {
   try {
-    const value: unknown = parseJSON(text);
+    const { value } = parseJSONTree(text, maxResponseValues);
     return isPlain(value) ? value : {};
   } catch (error) {
-    throw new CallFailure((error as Error).message);
+    const { message } = error as Error;
+    throw new CallFailure(error instanceof TooManyValuesError ? `the response has ${message}` : message);
   }
 }
 

@@ -36,6 +36,7 @@ import { type CheckOptions, RuleSet } from "../structural-schemas/rules/evaluate
 import { isPlain, type Plain, propertyOf } from "../structural-schemas/schema.ts";
 import { checkValue } from "../structural-schemas/validate.ts";
 import type { Printer } from "../tables/column.ts";
+import { batchesOf } from "./conversion-batches.ts";
 import type { ConversionWebhook } from "./conversion-webhook.ts";
 import { finalizerWarnings } from "./finalizer-names.ts";
 import { checkScaled } from "./scale-paths.ts";
@@ -250,12 +251,14 @@ export class CustomModel implements ResourceModel {
 
   async #ask(webhook: ConversionWebhook, objects: readonly KubeObject[], to: ModelledKind): Promise<void> {
     const known = this.#knownIn(apiVersionOf(to));
-    const revived = objects.map((object) => this.#revived(object));
-    const made = await webhook.convert(revived, apiVersionOf(to));
-    for (const [index, object] of objects.entries()) {
-      const read = deepFreeze(this.#coerced(made[index]!, to.version));
-      known.set(object, read);
-      known.set(read, read);
+    for (const batch of batchesOf(objects)) {
+      const revived = batch.map((object) => this.#revived(object));
+      const made = await webhook.convert(revived, apiVersionOf(to));
+      for (const [index, object] of batch.entries()) {
+        const read = deepFreeze(this.#coerced(made[index]!, to.version));
+        known.set(object, read);
+        known.set(read, read);
+      }
     }
   }
 

@@ -146,7 +146,7 @@ export function admissionRequest(
   operation: Operation,
   objects: AdmittedObjects,
 ): AdmissionRequest {
-  const { served, subresource, namespace, user, options, clientOptions, sent, provenance } = write;
+  const { served, subresource, namespace, user, options, clientOptions, sent, provenance, pause } = write;
   const objectName = write.collection ? "" : write.name || objects.object?.metadata.name || "";
   return {
     operation,
@@ -165,6 +165,7 @@ export function admissionRequest(
       : { options: optionsFor(operation, clientOptions) }),
     ...(sent === undefined ? {} : { sent }),
     ...(provenance === undefined ? {} : { provenance }),
+    ...(pause === undefined ? {} : { pause }),
   };
 }
 

@@ -19,7 +19,7 @@ export async function ask(
   { hook, version }: Call<ValidatingWebhook | MutatingWebhook>,
   request: AdmissionRequest,
   context: AdmissionContext,
-  use?: (patch: WebhookPatch) => void,
+  use?: (patch: WebhookPatch) => Promise<void>,
 ): Promise<void> {
   const { webhook } = hook;
   // A webhook with side effects is not called in a dry run.
@@ -37,10 +37,11 @@ export async function ask(
       timeoutSeconds,
       request.sent?.signal,
     );
+    await request.pause?.();
     const verdict = verdictOf(answer, review, use !== undefined);
     for (const warning of verdict.warnings) request.warn(warning);
     if (!verdict.allowed) throw rejected(webhook.name, verdict.result);
-    if (verdict.patch !== undefined) use?.(verdict.patch);
+    if (verdict.patch !== undefined) await use?.(verdict.patch);
   } catch (error) {
     if (!(error instanceof CallFailure)) throw error;
     if (webhook.failurePolicy !== "Ignore") throw failed(webhook.name, error);

@@ -22,9 +22,10 @@ export function mutatingAdmissionWebhook(context: AdmissionContext): AdmissionPl
         const call = callOf(hook, request, context);
         // The second round skips webhooks that are not to be called again.
         if (call === undefined || (rounds.second && !state.isWanted(hook.id))) continue;
-        await ask(call, request, context, (patch) => {
+        await ask(call, request, context, async (patch) => {
           const { name } = hook.webhook;
-          if (!applyPatch(patch, request, { version: call.version, webhook: name }, context.reader)) return;
+          const source = { version: call.version, webhook: name };
+          if (!(await applyPatch(patch, request, source, context.reader))) return;
           state.changed();
           rounds.wantsSecond = true;
         });

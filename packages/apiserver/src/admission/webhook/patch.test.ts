@@ -60,3 +60,38 @@ test("another type of patch is refused where it has operations", async () => {
     'Internal error occurred: failed calling webhook "patch.webhooks.example.com": unsupported patch type "Merge"',
   );
 });
+
+test("a patch may have more operations than that of a client", async () => {
+  const operations = (count: number, last: object): object[] => [
+    { op: "add", path: "/metadata/annotations", value: {} },
+    ...Array.from({ length: count }, (_, index) => ({
+      op: "add",
+      path: `/metadata/annotations/k${index}`,
+      value: "v",
+    })),
+    last,
+  ];
+  const valid = { op: "add", path: "/metadata/annotations/last", value: "v" };
+  const { answer } = await createdWith({ operations: operations(10_001, valid) });
+  assert.equal(answer.status, 201);
+  assert.equal(Object.keys(answer.body.metadata.annotations).length, 10_002);
+  const wrong = { op: "remove", path: "/metadata/annotations/nosuch" };
+  assert.equal(
+    (await createdWith({ operations: operations(10_001, wrong) })).answer.body.message,
+    "Internal error occurred: error in remove for path: '/metadata/annotations/nosuch': Unable to remove nonexistent key: nosuch: missing value",
+  );
+});
+
+test("neither a patch nor the patched object may have too many values", async () => {
+  const add = (count: number): object => ({ op: "add", path: "/x", value: new Array<number>(count).fill(0) });
+  assert.equal(
+    (await createdWith({ operations: [add(160_000)] })).answer.body.message,
+    'Internal error occurred: failed calling webhook "patch.webhooks.example.com": received undecodable patch in webhook response: more than 150000 fields, keys and elements',
+  );
+  const { answer } = await createdWith({ operations: [add(110_000)] });
+  assert.equal(answer.status, 413);
+  assert.equal(
+    answer.body.message,
+    'Request entity too large: the object that admission webhook "patch.webhooks.example.com" returns has more than 100000 fields, keys and elements; divide it into several objects',
+  );
+});

@@ -1,25 +1,26 @@
 import { quoted } from "@dray/api";
-import { JSONError, parseJSONTree, type TextNotes } from "@dray/api/codec";
+import { JSONError, parseJSONTree, type TextNotes, TooManyValuesError } from "@dray/api/codec";
 import { fieldsIn } from "../../json/values.ts";
 import type { ObjectReader } from "../../read/objects.ts";
+import { checkValues, maxBodyValues } from "../../request/body-limit.ts";
 import { CallFailure, internalError } from "../../webhook/errors.ts";
 import type { AdmissionRequest } from "../admission.ts";
-import { applyOperations, OperationError, type Tree } from "../json-patch.ts";
+import { applyInPieces, OperationError, type Tree } from "../json-patch.ts";
 import { replaceObject, UndecodableError } from "../mutated-object.ts";
 import { objectsIn, type VersionedResource } from "../versions.ts";
 import type { WebhookPatch } from "./verdict.ts";
 
 /**
  * Applies the patch of a webhook to the object of a request, in the version that the webhook received, with
- * defaults for new fields. Returns whether anything has changed. Throws CallFailure, or 500 if the patch does
- * not apply.
+ * defaults for new fields. Returns whether anything has changed. Throws CallFailure, 500 if the patch does
+ * not apply, or 413 if the object grows too large.
  */
-export function applyPatch(
+export async function applyPatch(
   { type, text }: WebhookPatch,
   request: AdmissionRequest,
   { version, webhook }: { readonly version: VersionedResource; readonly webhook: string },
   reader: ObjectReader,
-): boolean {
+): Promise<boolean> {
   const { operations, notes } = readOperations(text);
   if (operations.length === 0) return false;
   if (type !== "JSONPatch") throw new CallFailure(`unsupported patch type ${quoted(type)}`);
@@ -29,7 +30,10 @@ export function applyPatch(
     throw internalError(`admission webhook ${quoted(webhook)} ${what}`);
   }
   try {
-    const tree = applyOperations(fieldsIn(object), operations);
+    await request.pause?.();
+    const tree = await applyInPieces(fieldsIn(object), operations, request.pause);
+    checkValues(tree, `the object that admission webhook ${quoted(webhook)} returns`);
+    await request.pause?.();
     return replaceObject(request, { tree, version, validation: "Ignore", notes }, reader);
   } catch (error) {
     if (!(error instanceof OperationError || error instanceof UndecodableError)) throw error;
@@ -45,7 +49,7 @@ interface PatchText {
 
 function readOperations(text: string): PatchText {
   try {
-    const { value, notes } = parseJSONTree(text);
+    const { value, notes } = parseJSONTree(text, maxBodyValues);
     if (!Array.isArray(value)) throw undecodable(value, "Patch");
     // Null decodes to an operation without fields.
     const operations = value.map((operation: unknown) => {
@@ -54,7 +58,7 @@ function readOperations(text: string): PatchText {
     });
     return { operations, notes };
   } catch (error) {
-    if (!(error instanceof JSONError)) throw error;
+    if (!(error instanceof JSONError || error instanceof TooManyValuesError)) throw error;
     throw new CallFailure(`received undecodable patch in webhook response: ${error.message}`);
   }
 }

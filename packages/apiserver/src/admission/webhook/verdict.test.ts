@@ -51,6 +51,18 @@ test("a patch must be base64; of what type it is counts when there is something 
   assert.deepEqual(verdictOf(answer(merge), review, true).patch, { type: "Merge", text: "[]" });
 });
 
+test("a response with too many values is not read to its end", () => {
+  const values = `[${"0,".repeat(200_000)}`;
+  assert.equal(
+    failure(`{"kind":"AdmissionReview","x":${values}`),
+    "failed to call webhook: the response has more than 150000 fields, keys and elements",
+  );
+});
+
+test("whole numbers of any size are numbers", () => {
+  assert.match(failure("12345678901234567890"), /cannot unmarshal number into/);
+});
+
 test("null fields are absent", () => {
   const nulls = { patch: null, patchType: null, warnings: null, status: null, auditAnnotations: null };
   for (const response of [nulls, { ...nulls, status: { message: null, code: null } }, { warnings: [] }])

@@ -1,5 +1,7 @@
 import { quoted } from "@dray/api";
+import { JSONError, parseJSONTree, TooManyValuesError } from "@dray/api/codec";
 import type { Status } from "@dray/api/meta/v1";
+import { maxBodyValues } from "../../request/body-limit.ts";
 import { CallFailure } from "../../webhook/errors.ts";
 import type { Review } from "./review.ts";
 
@@ -61,14 +63,16 @@ function readAnswer(text: string, { version }: Review): Answer {
   const unreadable = (why: string): CallFailure => new CallFailure(`failed to call webhook: ${why}`);
   let answer: unknown;
   try {
-    answer = JSON.parse(text);
-  } catch {
+    answer = parseJSONTree(text, maxBodyValues).value;
+  } catch (error) {
+    if (error instanceof TooManyValuesError) throw unreadable(`the response has ${error.message}`);
+    if (!(error instanceof JSONError)) throw error;
     // Upstream parses text that is not JSON as YAML, and so as a string.
     answer = text;
   }
   answer ??= {};
   if (typeof answer !== "object" || Array.isArray(answer)) {
-    const type = Array.isArray(answer) ? "array" : typeof answer;
+    const type = typeOf(answer);
     const target =
       'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
     throw unreadable(
@@ -173,8 +177,15 @@ function responseProblem(response: unknown): string | undefined {
  */
 function unfit(value: unknown, wanted: string): string | undefined {
   if (value === undefined || value === null) return undefined;
-  const form = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
+  const form = typeOf(value);
   return form === wanted ? undefined : form;
+}
+
+/** The JSON type of a value that is not null, in the words of Go's decoder. */
+function typeOf(value: unknown): string {
+  if (Array.isArray(value)) return "array";
+  if (typeof value === "boolean") return "bool";
+  return typeof value === "bigint" ? "number" : typeof value;
 }
 
 /** Returns the error if a response does not match the review; v1beta1 is not compared. */
