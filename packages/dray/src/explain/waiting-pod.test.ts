@@ -56,7 +56,7 @@ test("lists a missing claim, class or gate before the nodes", async () => {
     ],
   ];
   for (const [objects, first, message] of table) {
-    const answer = await explained("pod/waits", [...cluster, ...objects]);
+    const answer = await explained("pod/waits", [...cluster, ...objects], { isLive: true });
     assert.equal(kinds(answer)[0], first);
     assert.match(answer.waits[0]!.message, message);
     assert.match(answer.summary, message);
@@ -64,6 +64,24 @@ test("lists a missing claim, class or gate before the nodes", async () => {
   // The result also has the placement: the pod would fit.
   const gated = await explained("pod/waits", [...cluster, ...table[4]![0]]);
   assert.equal(gated.placement?.fits, "a");
+});
+
+test("the claims and the groups of manifests are made for the trial", async () => {
+  const alone = await explained("pod/waits", [...cluster, template("t"), pod("waits", usesTemplate("t"))]);
+  assert.equal(alone.summary, "pod default/waits fits on node a: a scheduler binds it as soon as it tries");
+  const group = {
+    apiVersion: "scheduling.k8s.io/v1beta1",
+    kind: "PodGroup",
+    metadata: { name: "g" },
+    spec: { schedulingPolicy: { gang: { minCount: 2 } } },
+  };
+  const member = (name: string): Manifest =>
+    pod(name, usesTemplate("t", { schedulingGroup: { podGroupName: "g" } }));
+  const answer = await explained("pod/waits", [
+    ...[...cluster, template("t"), group],
+    ...[member("waits"), member("other")],
+  ]);
+  assert.deepEqual(kinds(answer), []);
 });
 
 test("a claim that exceeds a quota is shown with the quota", async () => {

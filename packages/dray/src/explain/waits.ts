@@ -2,6 +2,7 @@ import type { Pod, PodResourceClaim } from "@dray/api/core/v1";
 import { isPodActive } from "@dray/api/pod";
 import type { ResourceClaim } from "@dray/api/resource/v1";
 import { isForPod, isReservedForPod } from "@dray/controllers/objects";
+import { hasPodGroups } from "@dray/scheduler";
 import { idOf, resultsOf } from "../inventory/devices.ts";
 import { missingText } from "../manifests/missing.ts";
 import { nameOf } from "../manifests/place.ts";
@@ -63,6 +64,8 @@ function notCreated(pod: Pod, entry: PodResourceClaim, scene: Scene): Wait[] {
       wait("claim-missing", missingText(world, "ResourceClaimTemplate", namespace, template), { object }),
     ];
   const failed = eventOf(surroundings.events, "FailedResourceClaimCreation");
+  // The trial makes the claims of manifests, on which no controller has acted.
+  if (failed === undefined && !surroundings.isLive) return [];
   if (failed === undefined)
     return [
       wait(
@@ -121,13 +124,19 @@ export function missingClasses(claim: ResourceClaim, world: World): Wait[] {
   );
 }
 
-function groupWaits(pod: Pod, { world, surroundings }: Scene): Wait[] {
+function groupWaits(pod: Pod, { world, surroundings, features }: Scene): Wait[] {
   const name = pod.spec.schedulingGroup?.podGroupName;
   if (name === undefined) return [];
   const object = `PodGroup ${pod.metadata.namespace}/${name}`;
-  const group = surroundings.podGroups.find(({ metadata }) => metadata.name === name);
+  const group =
+    surroundings.podGroups.find(({ metadata }) => metadata.name === name) ??
+    world.find("PodGroup", `${pod.metadata.namespace}/${name}`);
   if (group === undefined) {
-    if (!surroundings.servesPodGroups || surroundings.missing.some(({ kind }) => kind === "PodGroup"))
+    if (
+      !surroundings.servesPodGroups ||
+      !hasPodGroups(features) ||
+      surroundings.missing.some(({ kind }) => kind === "PodGroup")
+    )
       return [];
     return [
       wait("pod-group", `there is no PodGroup "${name}": its pods wait until it is created`, { object }),
