@@ -217,7 +217,10 @@ function explainOption(
 function addUnusableDevices(problem: Problem, option: Option, groups: RefusalGroups): number {
   let total = 0;
   for (const pool of problem.view.pools) {
-    const state = pool.incomplete ? "is being updated" : `is invalid: ${pool.invalid}`;
+    const { there, announced } = pool.slices;
+    const state = pool.incomplete
+      ? `is incomplete: its driver has published ${there} of ${announced} slices`
+      : `is invalid: ${pool.invalid}`;
     total += pool.unusableDevices.length;
     const counts = new Set(pool.unusableDevices.map(({ slice }) => slice.spec.pool.resourceSliceCount));
     const note = counts.size > 1 ? { note: correctionNotes.sliceCountsMustAgree } : {};

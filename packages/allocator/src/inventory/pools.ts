@@ -8,8 +8,10 @@ import { hasSharedCounters, type SliceRecord } from "./slices.ts";
 export interface Pool {
   readonly driver: string;
   readonly name: string;
-  /** Slices of its newest generation are missing: the driver is updating it. */
+  /** Slices of its newest generation are missing: its driver is updating it, or cannot publish them. */
   readonly incomplete: boolean;
+  /** Number of the slices of its newest generation, and the number that they announce. */
+  readonly slices: { readonly there: number; readonly announced: number };
   /** Why its slices contradict each other; undefined for a valid pool. */
   readonly invalid: string | undefined;
   /**
@@ -35,8 +37,10 @@ export function makePool(
 ): Pool {
   const { driver, pool } = current[0]!.slice.spec;
   const id = { driver, name: pool.name };
+  const slices = { there: all.length, announced: Number(pool.resourceSliceCount) };
   const unusable = {
     ...id,
+    slices,
     devices: [],
     unusableDevices: current.flatMap(({ records }) => records),
     counters: undefined,
@@ -61,6 +65,7 @@ export function makePool(
   if (typeof counters === "string") return invalid(counters);
   return {
     ...id,
+    slices,
     devices,
     unusableDevices: [],
     counters,
