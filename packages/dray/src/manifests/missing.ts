@@ -41,6 +41,9 @@ export function missingText(
 ): string {
   const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
   if (!world.isReadable(kind)) return `${kind} "${name}"${where} may be there: it cannot be read`;
+  const full = namespace === undefined ? name : `${namespace}/${name}`;
+  if (world.isLeftOut(kind, full))
+    return `${kind} "${name}"${where} is not valid, and is left out: see what is said about it`;
   const there = usable(world, kind).flatMap((other) =>
     other.namespace === namespace ? (other.name ?? []) : [],
   );

@@ -114,7 +114,8 @@ export function readObjects(
         `${placeText(place, field.path)}: ${labelOfObject(object)}: ${droppedText(field, options.features.version)}`,
     ),
   );
-  return { world: new World(all, kinds), problems, leftOut, notes, warnings };
+  const labels = new Set(leftOut.map(({ label }) => label));
+  return { world: new World(all, kinds, labels), problems, leftOut, notes, warnings };
 }
 
 /** As `problemsOf`. An exception is a problem of the object, and does not end the reading of the others. */

@@ -158,11 +158,20 @@ export class World {
   #slices: ReadonlyMap<string | undefined, readonly Located<ResourceSlice>[]> | undefined;
 
   readonly #unreadable: ReadonlySet<string>;
+  readonly #leftOut: ReadonlySet<string>;
 
-  /** `unreadable`: kinds of which a cluster may have more objects. */
-  constructor(objects: readonly Located[], unreadable: ReadonlySet<string> = new Set()) {
+  /**
+   * `unreadable`: kinds of which a cluster may have more objects; `leftOut`: labels of objects that the
+   * manifests have, and that are not valid.
+   */
+  constructor(
+    objects: readonly Located[],
+    unreadable: ReadonlySet<string> = none,
+    leftOut: ReadonlySet<string> = none,
+  ) {
     this.#objects = objects;
     this.#unreadable = unreadable;
+    this.#leftOut = leftOut;
     for (const each of objects) this.#byName.set(labelOfObject(each.object), each);
   }
 
@@ -204,7 +213,12 @@ export class World {
 
   /** Returns a world with other objects of the same cluster. */
   of(objects: readonly Located[]): World {
-    return new World(objects, this.#unreadable);
+    return new World(objects, this.#unreadable, this.#leftOut);
+  }
+
+  /** Returns a world in which these kinds are unreadable, too. */
+  without(kinds: readonly string[]): World {
+    return new World(this.#objects, this.#unreadable.union(new Set(kinds)), this.#leftOut);
   }
 
   /** Returns a world with additional objects. */
@@ -217,6 +231,11 @@ export class World {
     const key = ({ object }: Located): string => labelOfObject(object);
     const replaced = new Set(more.map(key));
     return this.of([...this.#objects.filter((each) => !replaced.has(key(each))), ...more]);
+  }
+
+  /** Reports whether the manifests have such an object that is not valid. `name` as in `find`. */
+  isLeftOut(kind: keyof Kinds, name: string): boolean {
+    return this.#leftOut.has(`${kind} ${name}`);
   }
 
   /** False: the cluster may have more objects of the kind. */

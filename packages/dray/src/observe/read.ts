@@ -10,7 +10,7 @@ import { type MissingRight, readLive } from "../manifests/live.ts";
 import { problemTexts } from "../manifests/problem.ts";
 import { type Existing, type Reading, readObjects } from "../manifests/read.ts";
 import { Selectors } from "../manifests/selectors.ts";
-import { furtherRows, World } from "../manifests/world.ts";
+import { furtherRows, type World } from "../manifests/world.ts";
 import { noCluster, type TargetFlags, target } from "../options/target.ts";
 import { featuresOption } from "../options/values.ts";
 import { withCluster } from "./cluster.ts";
@@ -102,7 +102,7 @@ export async function observe<T>(
 function withUnknownKinds(world: World, kinds: ReadonlySet<string>): World {
   const there = new Set(world.objects.map(({ object }) => object.kind));
   const unknown = furtherRows(kinds).flatMap(({ kind }) => (there.has(kind) ? [] : kind));
-  return unknown.length === 0 ? world : new World(world.objects, new Set(unknown));
+  return unknown.length === 0 ? world : world.without(unknown);
 }
 
 const notesOf = (reading: Reading): string[] => [
