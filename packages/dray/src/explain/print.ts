@@ -71,7 +71,7 @@ function placementLines(placement: PlacementData, waits: readonly Wait[]): strin
       : []),
     ...(best === undefined ? [] : bestLines(best, promising.slice(1), nodes)),
     ...changeLines(changes, tried, triedKinds),
-    ...emptyNodeLines(placement.emptyNode),
+    ...emptyNodeLines(placement.emptyNode, best),
   ];
 }
 
@@ -84,7 +84,7 @@ function fitsLines(fits: string, waits: readonly Wait[]): string[] {
     ];
   if (waits.some(({ for: what }) => what === "volume"))
     return [`Apart from its volumes it would fit on node ${fits}`];
-  return [`With that, it would fit on node ${fits}`];
+  return [`Otherwise it would fit on node ${fits}`];
 }
 
 /** Nodes without any device of the class lack it all: none of them lacks least. */
@@ -116,20 +116,23 @@ function shortageLines({ shortages }: NodeData): string[] {
   );
 }
 
-function emptyNodeLines(empty: PlacementData["emptyNode"]): string[] {
+/** Reasons that were printed of the best node are not repeated. */
+function emptyNodeLines(empty: PlacementData["emptyNode"], best: NodeData | undefined): string[] {
   if (empty === null) return [];
   const { node, reasons } = empty;
-  return [
-    `An empty node like ${node} would not take it either: ${reasons.join(", ")}`,
-    ...shortageLines(empty),
-    ...nodeLines(empty),
-  ];
+  const lines = [...shortageLines(empty), ...nodeLines(empty)];
+  const known = best === undefined ? [] : [...shortageLines(best), ...nodeLines(best)];
+  if (lines.length > 0 && lines.join("\n") === known.join("\n"))
+    return [`An empty node like ${node} would not take it either`];
+  return [`An empty node like ${node} would not take it either: ${reasons.join(", ")}`, ...lines];
 }
 
-/** Formats each refused device with its holder. */
+/** Formats each refused device with its holder. Requests that the node can serve are left out. */
 function nodeLines({ claims }: NodeData): string[] {
   return claims.flatMap(({ claim, requests }) =>
     requests.flatMap(({ refused, ...request }) => {
+      const { suitable, wanted, exactWanted } = request;
+      if (refused.length === 0 && exactWanted === undefined && suitable >= wanted) return [];
       const groups = refused.map(({ pods = [], rules = [], ...group }) => ({
         ...group,
         cause: pods.length === 0 ? group.cause : `${group.cause} of ${podsText(pods)}`,

@@ -52,6 +52,8 @@ export async function moreDevices(
       done.add(key);
       const id = deviceId(like.slice.spec.driver, like.slice.spec.pool.name, like.device.name);
       const text = `${counted(count, "more device")} like ${id} on node ${node}`;
+      // Another request of the same kind has got the same.
+      if (changes.some((each) => each.text === text)) break;
       changes.push({
         kind: "device",
         text,
