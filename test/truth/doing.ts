@@ -117,6 +117,15 @@ function addDevices(cluster: SimulatedCluster, device: string, node: string, cou
   } as unknown as KubeObject); // a slice
 }
 
+const isCondition = ({ key }: Manifest): boolean => key.startsWith("node.kubernetes.io/");
+
+/** Makes a node ready, without the taints of its conditions. */
+function recover(node: Stored): void {
+  if (node.spec.taints !== undefined)
+    node.spec.taints = node.spec.taints.filter((each: Manifest) => !isCondition(each));
+  node.status.conditions = [{ type: "Ready", status: "True", reason: "KubeletReady" }];
+}
+
 /** Adds an empty copy of a node with its devices, ready and open. */
 function addNode(cluster: SimulatedCluster, like: string, number: number): void {
   const name = `added-${like}-${number}`;
@@ -125,7 +134,7 @@ function addNode(cluster: SimulatedCluster, like: string, number: number): void 
   (node.metadata as Manifest).uid = name;
   node.metadata.labels = { ...node.metadata.labels, "kubernetes.io/hostname": name };
   delete node.spec.unschedulable;
-  node.status.conditions = [{ type: "Ready", status: "True", reason: "KubeletReady" }];
+  recover(node);
   cluster.set(node);
   for (const slice of cluster.all<Stored>("ResourceSlice")) {
     if (slice.spec.nodeName !== like) continue;
@@ -186,6 +195,11 @@ const doings: Readonly<Record<string, Doing>> = {
   uncordon(cluster, about) {
     const copy = structuredClone(cluster.find<Stored>("Node", text(about["node"]))!);
     delete copy.spec.unschedulable;
+    cluster.set(copy);
+  },
+  "node-ready"(cluster, about) {
+    const copy = structuredClone(cluster.find<Stored>("Node", text(about["node"]))!);
+    recover(copy);
     cluster.set(copy);
   },
   "node-selector"(cluster, _, subject) {

@@ -124,6 +124,11 @@ function ofNodes(cluster: SimulatedCluster, subject: Pod): Part[] {
     ...nodes.flatMap(({ metadata, spec }) =>
       spec.unschedulable ? [part("uncordon", { node: metadata.name })] : [],
     ),
+    ...nodes.flatMap(({ metadata, spec }) =>
+      (spec.taints ?? []).some(({ key }: Manifest) => key.startsWith("node.kubernetes.io/"))
+        ? [part("node-ready", { node: metadata.name })]
+        : [],
+    ),
     ...cluster.all("DeviceTaintRule").map(({ metadata }) => part("taint-rule", { rule: metadata.name })),
     ...pods.map((pod) => part("pods", { pods: [nameOf(pod)] })),
     ...byNode.filter((names) => names.length > 1).map((names) => part("pods", { pods: names })),

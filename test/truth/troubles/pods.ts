@@ -84,6 +84,17 @@ export const podTroubles: Readonly<Record<string, Trouble>> = {
         spec.taints = [{ key: "team", value: "a", effect: "NoSchedule" }];
     return true;
   },
+  "nodes not ready": (draft) => {
+    const condition = draft.random.pick(["not-ready", "unreachable", "disk-pressure"]);
+    for (const { kind, spec, status } of draft.objects) {
+      if (kind !== "Node" || !draft.random.chance(0.8)) continue;
+      const taint = { key: `node.kubernetes.io/${condition}`, effect: "NoSchedule" };
+      spec.taints = [...(spec.taints ?? []), taint];
+      if (condition !== "disk-pressure")
+        status.conditions = [{ type: "Ready", status: "False", reason: "KubeletNotReady" }];
+    }
+    return true;
+  },
   "nodes cordoned": (draft) => {
     for (const { kind, spec } of draft.objects)
       if (kind === "Node" && draft.random.chance(0.8)) spec.unschedulable = true;

@@ -175,6 +175,7 @@ export type ChangeKind =
   | "class-selector"
   | "taint-rule"
   | "uncordon"
+  | "node-ready"
   | "node-selector"
   | "affinity"
   | "spread"

@@ -159,6 +159,7 @@ const changeWords: Readonly<Record<ChangeKind, string>> = {
   capacity: "less capacity",
   count: "fewer devices",
   uncordon: "an uncordoned node",
+  "node-ready": "a node that is ready again",
   "node-selector": "no node selector",
   device: "more devices on a node",
   pods: "the end of other pods",

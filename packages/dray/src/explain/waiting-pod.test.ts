@@ -281,6 +281,28 @@ test("names an exhausted counter and its holders", async () => {
   assert.ok(changes(answer).includes("pods: pod default/p ending: a"));
 });
 
+test("a node that is not ready is named with its condition, and its recovery tried", async () => {
+  const taint = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
+  const broken = node("a", { spec: { taints: [taint, { ...taint, effect: "NoExecute" }] } });
+  const conditions = [
+    { type: "Ready", status: "False", reason: "KubeletNotReady", message: "no network plugin" },
+  ];
+  const status = { ...(broken["status"] as object), conditions };
+  const objects = [slice("a", 1), gpuClass, claim("wanted"), waits];
+  const answer = await explained("pod/waits", [{ ...broken, status }, ...objects]);
+  assert.equal(
+    changes(answer)[0],
+    "node-ready: node a in order again (it is not ready: KubeletNotReady: no network plugin): a",
+  );
+  const full = node("a", {
+    spec: { taints: [{ key: "node.kubernetes.io/disk-pressure", effect: "NoSchedule" }] },
+  });
+  assert.equal(
+    changes(await explained("pod/waits", [full, ...objects]))[0],
+    "node-ready: node a in order again (it has the taint node.kubernetes.io/disk-pressure): a",
+  );
+});
+
 test("nodes that are closed to the pod: uncordon, tolerate, select another", async () => {
   const cordoned = node("a", { spec: { unschedulable: true } });
   const byCordon = await explained("pod/waits", [cordoned, slice("a", 1), gpuClass, claim("wanted"), waits]);

@@ -10,7 +10,9 @@ export function nodeChanges(trial: Trial, blocked: Pod, refusals: readonly NodeR
   const plugins = new Set(refusals.map(({ plugin }) => plugin));
   const nodes = trial.world.all("Node").map(({ object }) => object);
   return [
-    ...(plugins.has("TaintToleration") ? tolerations(trial, blocked, nodes) : []),
+    ...(plugins.has("TaintToleration")
+      ? [...tolerations(trial, blocked, nodes), ...recovered(blocked, nodes)]
+      : []),
     ...(plugins.has("NodeUnschedulable") ? uncordoned(nodes) : []),
     ...(plugins.has("NodeAffinity") || plugins.has("VolumeBinding")
       ? withoutNodeSelector(trial, blocked)
@@ -28,7 +30,7 @@ function tolerations(trial: Trial, blocked: Pod, nodes: readonly Node[]): Candid
   for (const { spec } of nodes) {
     for (const taint of untolerated(spec.taints, blocked.spec.tolerations, ["NoSchedule", "NoExecute"])) {
       // Taints for a condition of the node disappear with its cause.
-      if (taint.key.startsWith("node.kubernetes.io/")) continue;
+      if (isCondition(taint)) continue;
       taints.set(`${taint.key}${taint.value ? `=${taint.value}` : ""}:${taint.effect}`, taint);
     }
   }
@@ -44,13 +46,45 @@ function tolerations(trial: Trial, blocked: Pod, nodes: readonly Node[]): Candid
   }));
 }
 
+const cordonTaint = "node.kubernetes.io/unschedulable";
+
+/** Upstream: pkg/controller/nodelifecycle sets these taints by the conditions of the node. */
+const isCondition = ({ key }: Taint): boolean => key.startsWith("node.kubernetes.io/");
+
+/** Tries nodes without the taints of their conditions, which disappear with the cause. */
+function recovered(blocked: Pod, nodes: readonly Node[]): Candidate[] {
+  const broken = nodes.flatMap((node) => {
+    const taints = untolerated(node.spec.taints, blocked.spec.tolerations, ["NoSchedule", "NoExecute"]);
+    const keys = taints.filter((each) => isCondition(each) && each.key !== cordonTaint).map(({ key }) => key);
+    return keys.length === 0 ? [] : { node, keys: [...new Set(keys)] };
+  });
+  return broken.slice(0, maxTried).map(({ node, keys }) => {
+    const { name } = node.metadata;
+    const taints = (node.spec.taints ?? []).filter((each) => !keys.includes(each.key));
+    return {
+      kind: "node-ready",
+      text: `node ${name} in order again (${brokenText(node, keys)})`,
+      about: { node: name },
+      edits: [{ object: node, edit: (): Node => ({ ...node, spec: { ...node.spec, taints } }) }],
+    };
+  });
+}
+
+/** Returns what the kubelet says of the node, or the taints. */
+function brokenText({ status }: Node, keys: readonly string[]): string {
+  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  const said = [ready?.reason, ready?.message].filter((part) => part).join(": ");
+  const isUnready = ready !== undefined && ready.status !== "True" && said !== "";
+  return isUnready ? `it is not ready: ${said}` : `it has the taint ${keys.join(", ")}`;
+}
+
 function uncordoned(nodes: readonly Node[]): Candidate[] {
   return nodes
     .filter(({ spec }) => spec.unschedulable === true)
     .slice(0, maxTried)
     .map((node) => {
       const { unschedulable: _, ...spec } = node.spec;
-      const taints = spec.taints?.filter(({ key }) => key !== "node.kubernetes.io/unschedulable");
+      const taints = spec.taints?.filter(({ key }) => key !== cordonTaint);
       const { name } = node.metadata;
       const edit = (): Node => ({ ...node, spec: { ...spec, ...(taints && { taints }) } });
       return {
