@@ -1,4 +1,4 @@
-import { Quantity } from "@dray/api";
+import { type Features, Quantity } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import { createdPodClaims, podRequests } from "@dray/api/pod";
 import type { ResourceClaim } from "@dray/api/resource/v1";
@@ -6,22 +6,28 @@ import { nameOf } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
 import type { PodClaims } from "./claims.ts";
 import { copiesOf } from "./copies.ts";
+import { nodesForRequests } from "./device-bound.ts";
 import { isBound } from "./units.ts";
 
 /** Resources that every pod takes of its node itself. */
 const counted = ["cpu", "memory", "ephemeral-storage"] as const;
+
+/** The pods that have to be placed. */
+export interface Placing {
+  readonly prepared: PodClaims;
+  /** Names of pods that are beyond help. */
+  readonly hopeless: ReadonlySet<string>;
+  readonly features: Features;
+}
 
 /**
  * Returns how many copies of a node any order of placing needs at least: what the pods ask for together, less
  * what the other nodes have free, by what one copy has. Rooms that cannot be used count as free, so that the
  * true number may be higher, but never lower.
  */
-export function fewestPossible(
-  world: World,
-  like: string,
-  { pods, claims }: PodClaims,
-  hopeless: ReadonlySet<string>,
-): number {
+export function fewestPossible(world: World, like: string, placing: Placing): number {
+  const { prepared, hopeless, features } = placing;
+  const { pods, claims } = prepared;
   const all = pods.map(({ object }) => object);
   const waiting = all.filter((pod) => !isBound(pod) && !hopeless.has(nameOf(pod)));
   const bound = all.filter(isBound);
@@ -33,7 +39,11 @@ export function fewestPossible(
     const asked = sumOf(waiting, resource).add(sumOf(bound, resource)).sub(free);
     return ratio(asked, amount(copy[resource]));
   });
-  return Math.max(0, ...needs, devicesNeeded(world, like, waiting, claims));
+  return Math.max(
+    ...needs,
+    devicesNeeded(world, like, waiting, claims),
+    nodesForRequests(world, like, { waiting, claims }, features),
+  );
 }
 
 const sumOf = (pods: readonly Pod[], resource: string): Quantity =>

@@ -66,7 +66,8 @@ export async function neededNodes(world: World, like: string, options: PlanOptio
   if (needed < pods || (await enough(pods))) {
     const prepared = preparePods(world, options);
     const order = largestFirst(world, like, prepared);
-    const fewest = await fewestOf(needed, fewestPossible(world, like, prepared, hopeless), async (n) =>
+    const bound = fewestPossible(world, like, { prepared, hopeless, features: options.features });
+    const fewest = await fewestOf(needed, bound, async (n) =>
       pods <= maxReordered ? (await leftWith(n, hopeless, order)) === 0 : false,
     );
     return { like, needed, fewest, notHelped };
