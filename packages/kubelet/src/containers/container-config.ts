@@ -6,7 +6,7 @@ import { makeFolderSync } from "@dray/files";
 import type { NodePaths } from "../base/paths.ts";
 import type { DeviceOptions } from "../device-plugins/response.ts";
 import { type BoundsOptions, containerResources } from "../resources/resource-config.ts";
-import type { ContainerConfig } from "../runtime/config.ts";
+import type { ContainerConfig, TargetContainer } from "../runtime/config.ts";
 import type { Image } from "../runtime/images.ts";
 import type { StartableContainer } from "../types/containers.ts";
 import type { MountedVolume } from "../types/mounted-volume.ts";
@@ -60,6 +60,8 @@ export interface ContainerConfigInput {
   readonly podIPs: readonly string[];
   /** The pod's volumes by name, without those that are images. */
   readonly volumes: ReadonlyMap<string, MountedVolume>;
+  /** The container that an ephemeral one names as its target. */
+  readonly target: TargetContainer | undefined;
   /** Images that the container mounts, by name of the volume. */
   readonly volumeImages: ReadonlyMap<string, VolumeImage>;
 }
@@ -71,7 +73,7 @@ export interface ContainerConfigInput {
  * Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, generateContainerConfig.
  */
 export async function containerConfig(
-  { pod, container, attempt, image, podIPs, volumes, volumeImages }: ContainerConfigInput,
+  { pod, container, attempt, image, podIPs, volumes, volumeImages, target }: ContainerConfigInput,
   context: ConfigContext,
 ): Promise<ContainerConfig> {
   const { client, paths, nodeAddress, dns } = context;
@@ -138,6 +140,8 @@ export async function containerConfig(
       ...containerResources(pod, container, node, context.bounds),
       ...(context.podMaxPids === undefined ? {} : { pidsLimit: context.podMaxPids }),
     },
+    // A pod whose containers share a process name space, or have the machine's, keeps that.
+    ...(target && !pod.spec.hostPID && !pod.spec.shareProcessNamespace && { target }),
     stdin: container.stdin ?? false,
     stdinOnce: container.stdinOnce ?? false,
     tty: container.tty ?? false,

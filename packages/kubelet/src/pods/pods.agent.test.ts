@@ -182,11 +182,15 @@ function restartTests(suite: PodSuite): void {
   });
 }
 
+/** Shell text that waits until a process \`sleep 1021\` is seen; does not find itself. */
+const untilSeen =
+  "until cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -q 'sleep 102[1]'; do sleep 0.1; done;";
+
 /** Init and ephemeral containers. */
 function initTests(suite: PodSuite): void {
-  test("an ephemeral container runs beside the others, once, and its end is reported", async () => {
+  test("an ephemeral container runs once, sees its target's processes, and its end is reported", async () => {
     const never = { image: "any", terminationMessagePolicy: "FallbackToLogsOnError" };
-    await suite.run("debugged", { containers: [{ name: "main", command: ["sleep", "1000"] }] });
+    await suite.run("debugged", { containers: [{ name: "main", command: ["sleep", "1021"] }] });
     await suite.becomes("debugged", (pod) => pod.status?.phase === "Running");
     await suite.cluster.admin.resource(Pod).patch(
       { namespace: "default", name: "debugged" },
@@ -197,7 +201,8 @@ function initTests(suite: PodSuite): void {
             {
               ...never,
               name: "look",
-              command: ["bash", "-c", "echo seen; exit 3"],
+              targetContainerName: "main",
+              command: ["bash", "-c", `${untilSeen} echo seen; exit 3`],
               imagePullPolicy: "Always",
             },
           ],

@@ -141,6 +141,11 @@ export interface ContainerIdentity {
   readonly terminationLog: string;
 }
 
+export interface TargetContainer {
+  readonly id: string;
+  readonly name: string;
+}
+
 export interface ContainerConfig extends ContainerIdentity {
   readonly image: string;
   /** Ports on which its program says to listen. */
@@ -159,6 +164,8 @@ export interface ContainerConfig extends ContainerIdentity {
   readonly annotations: Readonly<Record<string, string>>;
   readonly security: SecurityConfig;
   readonly resources: ResourceConfig;
+  /** The running container of the pod whose process name space it joins (CRI `NamespaceMode.TARGET`). */
+  readonly target?: TargetContainer;
   /** Its standard input stays open for clients that attach; otherwise it has none. */
   readonly stdin: boolean;
   /** The first client that attaches with standard input closes it when it ends. */

@@ -6,7 +6,7 @@ import type { VolumeImage } from "../../containers/mounts.ts";
 import type { ProbeTarget } from "../../lifecycle/handlers.ts";
 import { runHook } from "../../lifecycle/hooks.ts";
 import { removeLog } from "../../logs/log-rotation.ts";
-import type { ContainerConfig } from "../../runtime/config.ts";
+import type { ContainerConfig, TargetContainer } from "../../runtime/config.ts";
 import { RuntimeError } from "../../runtime/error.ts";
 import type { Container } from "../../runtime/service.ts";
 import type { StartableContainer } from "../../types/containers.ts";
@@ -111,6 +111,7 @@ class StartAttempt {
       podIPs: sandbox.ips,
       volumes: volumes.mounted ?? new Map(),
       volumeImages,
+      target: await this.#target(),
     };
     return containerConfig(input, {
       ...context,
@@ -124,6 +125,17 @@ class StartAttempt {
       cdiDevices: (one, container) => context.dra.cdiDevices(one, container),
       deviceOptions: (one, container) => context.devicePlugins.container(one, container),
     });
+  }
+
+  /** Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, getTargetID. */
+  async #target(): Promise<TargetContainer | undefined> {
+    const { spec } = this.#action;
+    const name = "targetContainerName" in spec ? spec.targetContainerName : undefined;
+    if (!name) return undefined;
+    const { containers } = await this.#state.observe();
+    const [target] = containers.get(name) ?? [];
+    if (target !== undefined) return { id: target.id, name };
+    throw new RuntimeError("CreateContainerConfigError", `unable to find target container ${name}`);
   }
 
   /** Returns true if the container exists and counts as one that has ended, which its policy may restart. */

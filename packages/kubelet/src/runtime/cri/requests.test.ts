@@ -70,6 +70,10 @@ test("name spaces, seccomp and what is hidden of the machine", () => {
   assert.equal(config.hostname, "");
   const options = containerRequest(container("/tmp", []), plain, context).config.linux?.securityContext;
   assert.deepEqual(options?.namespaceOptions, { network: POD, pid: CONTAINER, ipc: POD, targetId: "" });
+  const debugging = { ...container("/tmp", []), target: { id: "id of app", name: "app" } };
+  const joined = containerRequest(debugging, plain, context).config.linux?.securityContext;
+  const expected = { network: POD, pid: NamespaceMode.TARGET, ipc: POD, targetId: "id of app" };
+  assert.deepEqual(joined?.namespaceOptions, expected);
   assert.ok(options?.maskedPaths.includes("/proc/kcore"));
   assert.ok(options?.readonlyPaths.includes("/proc/sysrq-trigger"));
   const secure = (more: object) => {

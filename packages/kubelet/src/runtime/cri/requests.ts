@@ -116,7 +116,7 @@ export function containerRequest(
     linux: {
       resources: criResources(resources, cgroup2),
       securityContext: containerSecurity(
-        config.security,
+        config,
         sandbox.linux?.securityContext?.namespaceOptions,
         seccompRoot,
       ),

@@ -7,7 +7,7 @@ import {
   NamespaceOption,
   SecurityProfile,
 } from "@dray/rpc/cri/v1";
-import type { SandboxConfig, SecurityConfig } from "../config.ts";
+import type { ContainerConfig, SandboxConfig, SecurityConfig } from "../config.ts";
 
 /**
  * Masked and read-only paths of containers. Without them in the request the runtime hides nothing.
@@ -71,9 +71,9 @@ export function sandboxSecurity(config: SandboxConfig, seccompRoot: string): Lin
   });
 }
 
-/** The security context of a container, in the name spaces of its sandbox. */
+/** The security context of a container, in the name spaces of its sandbox and of its target. */
 export function containerSecurity(
-  security: SecurityConfig,
+  { security, target }: Pick<ContainerConfig, "security" | "target">,
   namespaces: NamespaceOption | undefined,
   seccompRoot: string,
 ): LinuxContainerSecurityContext {
@@ -84,7 +84,8 @@ export function containerSecurity(
       dropCapabilities: [...security.dropCapabilities],
     }),
     privileged,
-    namespaceOptions: namespaces,
+    namespaceOptions:
+      namespaces && target ? { ...namespaces, pid: NamespaceMode.TARGET, targetId: target.id } : namespaces,
     runAsUser: int64(runAsUser),
     runAsGroup: int64(runAsGroup),
     runAsUsername: runAsUser === undefined ? (runAsUserName ?? "") : "",

@@ -18,11 +18,10 @@ for (const isolation of isolations) {
       "name servers of its own": shared,
       "program of the image": "images stand for commands",
       "device nodes": shared,
-      "private processes": shared,
       "bounds of resources": "it bounds none",
       "rotation under readers": "the program holds its log open",
       statistics: shared,
-      ...(isolation === "plain" && { "read-only mounts": shared }),
+      ...(isolation === "plain" && { "read-only mounts": shared, "private processes": shared }),
     },
     async begin() {
       const root = mkdtempSync("/tmp/dk-");

@@ -293,10 +293,11 @@ export class HostRuntime implements RuntimeService {
 
   async startContainer(id: string): Promise<void> {
     const container = this.#get(id);
-    const { sandboxId } = container.record;
+    const { sandboxId, config } = container.record;
     await launchContainer(container, {
       ...this.#options,
       sandbox: this.#sandboxes.get(sandboxId),
+      target: this.#containers.get(config.target?.id ?? ""),
       isolation: this.#isolation,
       bounds: this.#bounds,
       cgroups: this.#cgroups,

@@ -5,6 +5,7 @@ import { makeFolderSync } from "@dray/files";
 import { formatResolvConf } from "../../dns/resolv-conf.ts";
 import type { ContainerConfig } from "../config.ts";
 import { RuntimeError } from "../error.ts";
+import { runningTarget } from "../target.ts";
 import { type ContainerDevice, containerDevices } from "./access.ts";
 import { loopbackOf } from "./addresses.ts";
 import { makeInput } from "./attach.ts";
@@ -50,6 +51,8 @@ export interface LaunchContext {
   readonly rootDir: string;
   readonly images: ImageTable;
   readonly sandbox: ReturnType<HostSandboxes["get"]>;
+  /** The container that `ContainerConfig.target` names. */
+  readonly target: HostContainer | undefined;
   readonly isolation: Isolation;
   readonly bounds: Bounds;
   readonly cgroups: Cgroups | undefined;
@@ -107,8 +110,9 @@ function loaderSettings(
 }
 
 /** Upstream: CRI, NamespaceOption.pid. */
-function pidSpaceOf(isolation: Isolation, sandbox: LaunchContext["sandbox"]): PidSpace {
+function pidSpaceOf(config: ContainerConfig, { isolation, sandbox, target }: LaunchContext): PidSpace {
   if (isolation.type === "plain" || !isolation.pids || sandbox?.config.hostPID) return "machine";
+  if (config.target !== undefined) return { of: runningTarget(config, target?.process).pid };
   if (!sandbox?.sharesPids) return "own";
   if (sandbox.process === undefined || !isAlive(sandbox.process))
     throw new RuntimeError("RunContainerError", "the process of the sandbox has ended");
@@ -140,7 +144,7 @@ class Launch {
     const isolated = isolation.type === "mounts";
     const devices = containerDevices(config, edits);
     this.#privileges = context.privileges(config, devices);
-    this.#pidSpace = pidSpaceOf(isolation, sandbox);
+    this.#pidSpace = pidSpaceOf(config, context);
     this.#hasOwnView = isolated && !config.security.privileged;
     this.#view = this.#hasOwnView
       ? ownView(config, directory, neededFiles(image))

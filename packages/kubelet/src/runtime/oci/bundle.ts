@@ -17,6 +17,13 @@ import { resolveUser } from "./users.ts";
 
 const maxUserFileBytes = 8 << 20;
 
+/** Name spaces that a container joins. */
+export interface BundlePlace {
+  readonly sandboxId: string;
+  /** File of the pid name space of another container; undefined for that of the sandbox, or its own. */
+  readonly pidNamespace: string | undefined;
+}
+
 /** A container that was created and not started. */
 export interface Bundle {
   readonly record: OciContainerRecord;
@@ -31,7 +38,7 @@ export interface Bundle {
 export async function makeBundle(
   options: OciRuntimeOptions,
   started: Started,
-  sandboxId: string,
+  { sandboxId, pidNamespace }: BundlePlace,
   config: ContainerConfig,
 ): Promise<Bundle> {
   const sandbox = started.sandboxes.get(sandboxId);
@@ -55,7 +62,10 @@ export async function makeBundle(
       image: image.config,
       user: resolveUser(config.security, image.config.user, { passwd, group }),
       root,
-      namespaces: started.sandboxes.namespaces(sandboxId),
+      namespaces: {
+        ...started.sandboxes.namespaces(sandboxId),
+        ...(pidNamespace !== undefined && { pid: pidNamespace }),
+      },
       podMounts: started.sandboxes.mounts(sandboxId),
       devices: devicesOf(config),
       seccomp: await seccompProfile(config),

@@ -90,6 +90,13 @@ export class OciContainer {
     return this.running && runner !== undefined && isAlive(runner) ? runner : undefined;
   }
 
+  /** First process of the program while it runs. */
+  get program(): ProcessIdentity | undefined {
+    const stat = processStat(Number.parseInt(this.#text(traceNames.pid) ?? "", 10));
+    // Another process may have its PID by now.
+    return stat !== undefined && stat.parent === this.process?.pid ? stat : undefined;
+  }
+
   /** Resolves when a container whose wrapper is gone has been cleaned up. */
   async settled(): Promise<void> {
     await this.#losing;

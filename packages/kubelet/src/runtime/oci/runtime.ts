@@ -27,6 +27,7 @@ import type {
   RuntimeService,
   Sandbox,
 } from "../service.ts";
+import { runningTarget } from "../target.ts";
 import { makeBundle } from "./bundle.ts";
 import { CgroupTree } from "./cgroups.ts";
 import { OciContainer, type OciContainerRecord } from "./container.ts";
@@ -266,7 +267,10 @@ export class OciRuntime implements RuntimeService {
   }
 
   async createContainer(sandboxId: string, config: ContainerConfig): Promise<Made> {
-    const { record, unsupported } = await makeBundle(this.#options, this.#now, sandboxId, config);
+    const { target } = config;
+    const joined = target && runningTarget(config, this.#containers.get(target.id)?.program);
+    const place = { sandboxId, pidNamespace: joined && `/proc/${joined.pid}/ns/pid` };
+    const { record, unsupported } = await makeBundle(this.#options, this.#now, place, config);
     this.#hold(record);
     return { id: record.id, unsupported };
   }

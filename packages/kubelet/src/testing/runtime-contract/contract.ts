@@ -9,6 +9,7 @@ import { containerRules } from "./container-rules.ts";
 import { logRules } from "./log-rules.ts";
 import { networkRules } from "./network-rules.ts";
 import { ContractPod, collect, containerIdentity, textOf } from "./pod.ts";
+import { processRules } from "./process-rules.ts";
 import { resourceRules } from "./resource-rules.ts";
 import type { Rule } from "./rule.ts";
 import { sandboxRules } from "./sandbox-rules.ts";
@@ -96,4 +97,5 @@ function rules(rule: Rule, cannot: Lacking): void {
   execRules(rule, cannot);
   attachRules(rule);
   networkRules(rule);
+  processRules(rule);
 }

@@ -3,10 +3,9 @@ import { connect, createServer } from "node:net";
 import { duplexPair } from "node:stream";
 import { text } from "node:stream/consumers";
 import { eventuallyPasses } from "@dray/testing/eventually";
-import { ContractPod } from "./pod.ts";
 import type { Rule } from "./rule.ts";
 
-/** Rules of networks and name spaces. */
+/** Rules of networks and host names. */
 export function networkRules(rule: Rule): void {
   rule(
     "a port of the pod is reached, and one that nobody listens on says so",
@@ -81,23 +80,5 @@ export function networkRules(rule: Rule): void {
       assert.deepEqual(output.trim().split("\n"), ["search a.b", "nameserver 10.0.0.10", "options ndots:5"]);
     },
     "name servers of its own",
-  );
-
-  rule(
-    "containers see their own processes, or the pod's if they share them",
-    async (pod) => {
-      await pod.run({ shareProcessNamespace: true });
-      await pod.start("exec sleep 12345");
-      await eventuallyPasses(async () => assert.match((await pod.ended("ps")).output, /sleep 12345/));
-      const alone = new ContractPod(pod.machine, pod.node);
-      try {
-        await alone.run();
-        await alone.start("exec sleep 12345");
-        assert.doesNotMatch((await alone.ended("ps")).output, /sleep 12345/);
-      } finally {
-        await alone.remove();
-      }
-    },
-    "private processes",
   );
 }
