@@ -100,50 +100,62 @@ async function installDriver(client: Client, nodes: number): Promise<void> {
   while ((await client.resource(ResourceSlice).list()).items.length < nodes) await sleep(20);
 }
 
-/** Milliseconds from creating a claim and a pod to the pod's container running, one after the other. */
-async function claimToRunning(client: Client): Promise<number[]> {
-  const times: number[] = [];
+/** Milliseconds from the first create request to the container running. */
+interface Starts {
+  readonly withClaim: number[];
+  /** The same pod without a claim, as the baseline. */
+  readonly withoutClaim: number[];
+}
+
+/** Starts pods with and without a claim in turn, one after the other. */
+async function measureStarts(client: Client): Promise<Starts> {
+  const starts: Starts = { withClaim: [], withoutClaim: [] };
   for (let i = 0; i < pods; i++) {
-    const name = `bench-${i}`;
-    const metadata = { name, namespace: "default" };
-    const stop = new AbortController();
-    const informer = client.informer(Pod, { namespace: "default", fieldSelector: `metadata.name=${name}` });
-    const running = new Promise<void>((resolve) => {
-      const see = (pod: Pod): void => {
-        if (pod.status?.containerStatuses?.[0]?.state?.running !== undefined) resolve();
-      };
-      informer.handle({ add: see, update: see });
-    });
-    await informer.start(stop.signal);
-    const start = performance.now();
+    starts.withClaim.push(await timedStart(client, `claim-${i}`, true));
+    starts.withoutClaim.push(await timedStart(client, `plain-${i}`, false));
+  }
+  return starts;
+}
+
+async function timedStart(client: Client, name: string, claims: boolean): Promise<number> {
+  const metadata = { name, namespace: "default" };
+  const stop = new AbortController();
+  const informer = client.informer(Pod, { namespace: "default", fieldSelector: `metadata.name=${name}` });
+  const running = new Promise<void>((resolve) => {
+    const see = (pod: Pod): void => {
+      if (pod.status?.containerStatuses?.[0]?.state?.running !== undefined) resolve();
+    };
+    informer.handle({ add: see, update: see });
+  });
+  await informer.start(stop.signal);
+  const container = { name: "c", image: "host", command: ["sleep", "1000"] };
+  const start = performance.now();
+  if (claims)
     await client.resource(ResourceClaim).create({
       metadata,
       spec: { devices: { requests: [{ name: "gpu", exactly: { deviceClassName: "gpu.example.com" } }] } },
     });
-    await client.resource(Pod).create({
-      metadata,
-      spec: {
-        terminationGracePeriodSeconds: 0,
-        containers: [
-          { name: "c", image: "host", command: ["sleep", "1000"], resources: { claims: [{ name: "gpu" }] } },
-        ],
-        resourceClaims: [{ name: "gpu", resourceClaimName: name }],
-      },
-    });
-    await running;
-    times.push(performance.now() - start);
-    stop.abort();
-    await client.resource(Pod).delete(metadata);
-    await client.resource(ResourceClaim).delete(metadata);
-  }
-  return times;
+  await client.resource(Pod).create({
+    metadata,
+    spec: {
+      terminationGracePeriodSeconds: 0,
+      containers: [claims ? { ...container, resources: { claims: [{ name: "gpu" }] } } : container],
+      ...(claims && { resourceClaims: [{ name: "gpu", resourceClaimName: name }] }),
+    },
+  });
+  await running;
+  const milliseconds = performance.now() - start;
+  stop.abort();
+  await client.resource(Pod).delete(metadata);
+  if (claims) await client.resource(ResourceClaim).delete(metadata);
+  return milliseconds;
 }
 
 /** Starts clusters in `rounds`, and returns a table in Markdown. */
 export async function clusterBench(rounds = 3): Promise<string> {
   const first: number[] = [];
   const second: number[] = [];
-  const latency: number[] = [];
+  const starts: Starts = { withClaim: [], withoutClaim: [] };
   const memory = {
     control: [] as number[],
     agents: [] as number[],
@@ -160,7 +172,9 @@ export async function clusterBench(rounds = 3): Promise<string> {
       second.push(await timed(["up", "--detach", "--data-dir", dataDir]));
       const client = await connect(dataDir);
       await installDriver(client, 2);
-      latency.push(...(await claimToRunning(client)));
+      const { withClaim, withoutClaim } = await measureStarts(client);
+      starts.withClaim.push(...withClaim);
+      starts.withoutClaim.push(...withoutClaim);
       await sleep(2000);
       const all = processes();
       const control = all.find((p) => p.command.includes(" up ") && p.command.includes(dataDir));
@@ -181,13 +195,16 @@ export async function clusterBench(rounds = 3): Promise<string> {
     }
   }
 
-  return `Measured on ${machine}; median (least to most) of ${rounds} clusters, ${rounds * pods} pods.
+  const share = median(starts.withClaim) - median(starts.withoutClaim);
+  return `Measured on ${machine}; median (least to most) of ${rounds} clusters, ${rounds * pods} pods of each kind.
 
 | | figure |
 |---|---|
 | \`dray up\`, first start, until both nodes are ready | ${range(first, 0, "ms")} |
 | \`dray up\`, second start | ${range(second, 0, "ms")} |
-| claim and pod created to container running | ${range(latency, 0, "ms")} |
+| claim and pod created to container running | ${range(starts.withClaim, 0, "ms")} |
+| the same pod without a claim | ${range(starts.withoutClaim, 0, "ms")} |
+| the claim's share of a start (medians) | ${share.toFixed(0)} ms |
 | memory (PSS): control plane | ${range(memory.control, 0, "MiB")} |
 | memory (PSS): the agents of both nodes | ${range(memory.agents, 0, "MiB")} |
 | memory (PSS): one driver | ${range(memory.driver, 0, "MiB")} |

@@ -48,11 +48,14 @@ export const readMetrics: readonly ReadMetric[] = [
     ["apiserver_request_sli_duration_seconds_bucket", "verb", "scope", "resource", "le"],
     ["apiserver_request_sli_duration_seconds_count", "verb", "scope"],
     ["aggregator_unavailable_apiservice", "name"],
+    ["apiserver_client_certificate_expiration_seconds_bucket", "le"],
+    ["apiserver_client_certificate_expiration_seconds_count"],
     ["workqueue_depth", "name"],
   ]),
   ...of(
     "apiserver /metrics",
     [
+      ["apiserver_request_terminations_total", "verb", "code", "component"],
       ["workqueue_adds_total", "name"],
       ["workqueue_queue_duration_seconds_bucket", "name", "le"],
     ],
@@ -94,6 +97,8 @@ export const readMetrics: readonly ReadMetric[] = [
     ["kubelet_volume_stats_inodes_free", "namespace", "persistentvolumeclaim"],
     ["kubelet_volume_stats_inodes_used", "namespace", "persistentvolumeclaim"],
     ["kubelet_volume_stats_used_bytes", "namespace", "persistentvolumeclaim"],
+    ["kubelet_certificate_manager_client_ttl_seconds"],
+    ["kubelet_certificate_manager_server_ttl_seconds"],
     ["rest_client_requests_total", "code"],
     ["rest_client_request_duration_seconds_bucket", "verb", "le"],
   ]),

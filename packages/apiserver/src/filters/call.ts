@@ -13,6 +13,8 @@ export class Call {
   limit = 0;
   /** Milliseconds for which the request waited for a seat. */
   waited = 0;
+  /** The server has ended the request to protect itself: it was late, or got no seat. */
+  terminated = false;
   /** Progress of a watch that holds a seat. Set by `withPriorityAndFairness`. */
   watch: WatchProgress | undefined;
   /** Undefined until `withRequestInfo` has parsed the path. */

@@ -8,12 +8,16 @@ import type { FilterParts } from "./parts.ts";
  * Upstream: apiserver/pkg/server/filters/priority-and-fairness.go, WithPriorityAndFairness; maxinflight.go
  */
 export function withPriorityAndFairness({ clock, limiter }: Pick<FilterParts, "clock" | "limiter">): Filter {
-  return (next) => (call) => {
+  return (next) => async (call) => {
     const since = clock.now();
-    return limiter.run(call, (watch) => {
+    let seated = false;
+    const response = await limiter.run(call, (watch) => {
+      seated = true;
       call.waited = clock.now() - since;
       call.watch = watch;
       return next(call);
     });
+    if (!seated) call.terminated = true;
+    return response;
   };
 }

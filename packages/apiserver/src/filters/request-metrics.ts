@@ -9,7 +9,7 @@ export function withRequestMetrics({
 }: Pick<FilterParts, "clock" | "metrics" | "servedBy">): Filter {
   return (next) => async (call) => {
     const response = await next(call);
-    const { request, parsed, began } = call;
+    const { request, parsed, began, waited, terminated } = call;
     const served = parsed && servedBy(parsed);
     metrics.count({
       method: request.method,
@@ -17,7 +17,8 @@ export function withRequestMetrics({
       served,
       code: response.status,
       milliseconds: clock.now() - began,
-      waited: call.waited,
+      waited,
+      terminated,
     });
     return response;
   };

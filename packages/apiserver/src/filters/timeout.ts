@@ -16,7 +16,7 @@ export function withTimeout({
   timeout,
   signal,
 }: Pick<FilterParts, "clock" | "timeout" | "signal">): Filter {
-  return (next) => (call) => {
+  return (next) => async (call) => {
     const { request, info } = call;
     if (isLongRunning(info)) {
       call.limit = timeout;
@@ -24,9 +24,14 @@ export function withTimeout({
       return next(call);
     }
     call.limit = timeLimit(info.query, timeout);
-    return respondWithin(clock, call.limit, request, (timed) => {
+    let answered = false;
+    const response = await respondWithin(clock, call.limit, request, async (timed) => {
       call.request = timed;
-      return next(call);
+      const inTime = await next(call);
+      answered = true;
+      return inTime;
     });
+    if (!answered) call.terminated = true;
+    return response;
   };
 }

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "@dray/client";
-import { type CallOptions, testServer } from "../testing/server.ts";
+import { readExposition } from "@dray/testing/exposition";
+import { type CallOptions, type TestServer, testServer } from "../testing/server.ts";
 import { slowStore } from "./testing.ts";
 
 const writer: CallOptions = { user: "writer", groups: ["writers"] };
@@ -45,6 +46,7 @@ test("without priority and fairness, a server responds with 429 beyond its limit
   const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
   waiting.push(tested.call("POST", maps, { body: map("m4") }));
   waiting.push(tested.call("POST", leases, { body: lease, user: "system:kube-scheduler" }));
+  assert.deepEqual(await terminations(tested), [["POST", "429", 1]]);
   assert.match(
     (await tested.call("GET", "/metrics")).body,
     /apiserver_current_inflight_requests\{request_kind="mutating"\} 2\n/,
@@ -59,6 +61,16 @@ test("without priority and fairness, a server responds with 429 beyond its limit
   stop.abort();
   await tested.server.close();
 });
+
+/** Requests for ConfigMaps that the server has ended: verb, code and number. */
+async function terminations({ call }: TestServer): Promise<unknown[]> {
+  const { samples = [] } =
+    readExposition((await call("GET", "/metrics")).body).get("apiserver_request_terminations_total") ?? {};
+  return samples.map(({ labels, value }) => {
+    assert.deepEqual([labels["resource"], labels["component"]], ["configmaps", "apiserver"]);
+    return [labels["verb"], labels["code"], value];
+  });
+}
 
 test("without priority and fairness, watches take no seat", async () => {
   const tested = await testServer({ priorityAndFairness: false, maxRequestsInFlight: 1 });
@@ -93,6 +105,7 @@ test("a request that exceeds its timeout gets 504", async () => {
     '{"metadata":{},"status":"Failure","message":"Timeout: request did not complete within the allotted timeout","reason":"Timeout","details":{},"code":504}\n',
   );
   release();
+  assert.deepEqual(await terminations(tested), [["POST", "504", 1]]);
   const wrong = await tested.call("GET", `${maps}?timeout=5`);
   assert.equal(wrong.status, 400);
   assert.equal(

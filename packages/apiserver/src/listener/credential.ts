@@ -57,10 +57,11 @@ function peerOf(socket: TLSSocket, proxies: FrontProxies | undefined): Peer {
   const isVerified = presented && socket.authorized;
   const uses = isVerified && proxies ? proxies.uses(socket) : { frontProxy: false, client: isVerified };
   const named = uses.client && commonName !== "";
+  const validUntil = Date.parse(certificate?.valid_to ?? "");
   const peer: Peer = {
     anonymous: !presented || (uses.client && commonName === ""),
     frontProxy: uses.frontProxy,
-    validUntil: Date.parse(certificate?.valid_to ?? ""),
+    validUntil,
     // A certificate with several uids, or an empty one, is not accepted.
     ...(named && uids.length <= 1 && uids[0] !== ""
       ? {
@@ -70,6 +71,7 @@ function peerOf(socket: TLSSocket, proxies: FrontProxies | undefined): Peer {
             organizations: [subject["O"] ?? []].flat(),
             ...(uids[0] === undefined ? {} : { uid: uids[0] }),
             fingerprint: certificate.fingerprint256.replaceAll(":", "").toLowerCase(),
+            validUntil,
           },
         }
       : {}),

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { silentLog } from "@dray/client";
+import { fakeClock } from "@dray/testing/clock";
 import { readExposition } from "@dray/testing/exposition";
 import { partial } from "@dray/testing/partial";
 import type { Limiter } from "../flowcontrol/limiter.ts";
@@ -74,9 +75,28 @@ test("metrics are in the text format, and those of service levels leave out wait
   await server.close();
 });
 
+test("the remaining life of the certificates of clients is counted, request by request", async () => {
+  const { server, call } = await testServer({ clock: fakeClock() });
+  const credential = {
+    type: "certificate",
+    commonName: "admin",
+    organizations: ["system:masters"],
+    validUntil: fakeClock().now() + 5000_000,
+  } as const;
+  await call("GET", "/api/v1/namespaces", { credential });
+  await call("GET", "/api/v1/pods", { credential });
+  const { samples = [] } =
+    readExposition((await call("GET", "/metrics")).body).get(
+      "apiserver_client_certificate_expiration_seconds",
+    ) ?? {};
+  const below = (bound: string) => samples.find(({ labels }) => labels["le"] === bound)?.value;
+  assert.deepEqual([below("3600"), below("7200"), below("+Inf")], [0, 2, 2]);
+  await server.close();
+});
+
 test("service levels leave out time in the queues of priority and fairness", () => {
   const metrics = new Metrics();
-  const response = { method: "GET", info: undefined, served: undefined, code: 200 };
+  const response = { method: "GET", info: undefined, served: undefined, code: 200, terminated: false };
   metrics.count({ ...response, milliseconds: 5000, waited: 4000 });
   const storage = partial<Storage>({
     caches: () => new Map(),

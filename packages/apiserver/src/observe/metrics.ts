@@ -12,6 +12,11 @@ const durationBounds = [
 ];
 /** Those of the durations that service level indicators count. */
 const sliBounds = durationBounds.slice(2);
+/** Those of the remaining life of certificates, in seconds. */
+const expirationBounds = [
+  ...[0, 1800, 3600, 7200, 21_600, 43_200, 86_400, 172_800, 345_600, 604_800, 2_592_000, 7_776_000],
+  ...[15_552_000, 31_104_000],
+];
 /** Verbs whose label differs from their name. */
 const verbs: Readonly<Record<string, string | undefined>> = {
   create: "POST",
@@ -47,6 +52,8 @@ interface CountedResponse {
   readonly milliseconds: number;
   /** How many of them the request waited for a seat of priority and fairness. */
   readonly waited: number;
+  /** The server has ended the request in self-defense. */
+  readonly terminated: boolean;
 }
 
 /** Counts the server's work, with kube-apiserver's metric names. */
@@ -55,21 +62,38 @@ export class Metrics {
   readonly #requests = new Map<string, Counted>();
   /** By their labels without `dry_run`. */
   readonly #slis = new Map<string, Durations>();
+  /** Number of requests that the server has ended, by their labels. */
+  readonly #terminated = new Map<string, number>();
   readonly #registry = new MetricsRegistry();
+  /** Upstream: apiserver/pkg/authentication/request/x509/x509.go, clientCertificateExpirationHistogram. */
+  readonly #certificates = this.#registry.histogram(
+    "apiserver_client_certificate_expiration_seconds",
+    "[ALPHA] Distribution of the remaining lifetime on the certificate used to authenticate a request.",
+    expirationBounds,
+  );
   /** Metrics of the work queues of the server. */
   readonly workQueues = new WorkQueueMetrics(this.#registry);
 
-  count({ method, info, served, code, milliseconds, waited }: CountedResponse): void {
+  /** Counts a request by the milliseconds for which the certificate of its client is valid. */
+  certificateUsed(milliseconds: number): void {
+    this.#certificates.observe(milliseconds / 1000);
+  }
+
+  count({ method, info, served, code, milliseconds, waited, terminated }: CountedResponse): void {
     const labels = labelsOf(method, info, served);
     let counted = this.#requests.get(labels);
     if (counted === undefined) {
-      const shared = labels.replace(/dry_run="[^"]*",/, "");
+      const shared = withoutDryRun(labels);
       const slis = this.#slis.get(shared) ?? noDurations(sliBounds);
       this.#slis.set(shared, slis);
       counted = { byCode: new Map(), durations: noDurations(durationBounds), slis };
       this.#requests.set(labels, counted);
     }
     counted.byCode.set(code, (counted.byCode.get(code) ?? 0) + 1);
+    if (terminated) {
+      const key = `code="${code}",${withoutDryRun(labels)}`;
+      this.#terminated.set(key, (this.#terminated.get(key) ?? 0) + 1);
+    }
     observe(counted.durations, durationBounds, milliseconds / 1000);
     observe(counted.slis, sliBounds, Math.max(0, milliseconds - waited) / 1000);
   }
@@ -107,8 +131,9 @@ export class Metrics {
   }
 
   #requestLines(): string[] {
-    const [total, duration, sli] = [
+    const [total, terminations, duration, sli] = [
       "apiserver_request_total",
+      "apiserver_request_terminations_total",
       "apiserver_request_duration_seconds",
       "apiserver_request_sli_duration_seconds",
     ];
@@ -122,6 +147,12 @@ export class Metrics {
       ...requests.flatMap(([labels, { byCode }]) =>
         [...byCode].map(([code, count]) => `${total}{code="${code}",${labels}} ${count}`),
       ),
+      ...headOf(
+        terminations,
+        "counter",
+        "[ALPHA] Number of requests which apiserver terminated in self-defense.",
+      ),
+      ...[...this.#terminated].map(([labels, count]) => `${terminations}{${labels}} ${count}`),
       ...headOf(
         duration,
         "histogram",
@@ -164,6 +195,10 @@ function storageLines(storage: Storage): string[] {
         `aggregator_unavailable_apiservice{name="${object.metadata.name}"} ${available(object as APIService) ? 0 : 1}`,
     ),
   ];
+}
+
+function withoutDryRun(labels: string): string {
+  return labels.replace(/dry_run="[^"]*",/, "");
 }
 
 function headOf(name: string, type: string, help: string): string[] {

@@ -40,6 +40,8 @@ export type Credential =
       readonly uid?: string;
       /** SHA-256 of the certificate, in hexadecimal digits. */
       readonly fingerprint?: string;
+      /** End of its validity in milliseconds since the epoch. */
+      readonly validUntil?: number;
     }
   | { readonly type: "bearer"; readonly token: string }
   /** A user that a front proxy with a verified certificate names. */

@@ -14,6 +14,8 @@ export interface Connection {
   readonly server: string;
   /** PEM; undefined if the system's authorities apply. */
   readonly ca: string | undefined;
+  /** PEM; undefined if the client is not known by a certificate. */
+  readonly cert: string | undefined;
   readonly namespace: string;
 }
 
@@ -37,5 +39,6 @@ export async function connect(
     ...(log && { log }),
     ...(metrics && { observer: metrics.requestsTo(connection.server) }),
   });
-  return { client, context, server: connection.server, ca: connection.ca, namespace };
+  const { server, ca, cert } = connection;
+  return { client, context, server, ca, cert, namespace };
 }

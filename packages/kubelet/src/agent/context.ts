@@ -52,7 +52,11 @@ export function createContext(options: KubeletOptions, signal: AbortSignal): Age
   paths.create();
   options.signal?.throwIfAborted();
   const events = createEventRecorder({ client, clock, log, random, component: "kubelet", host: nodeName });
-  const metrics = new AgentMetrics({ clock, nodeName, release: features.version });
+  const metrics = new AgentMetrics({
+    ...{ clock, nodeName, release: features.version },
+    servingCertificate: options.serving.cert,
+    clientCertificate: options.clientCertificate,
+  });
   const { service, images } = options.runtime({ nodeName, paths, nodeAddress, clock, newId, log });
   const runtime = measuredRuntime(service, clock, (...ended) => metrics.runtimeOperated(...ended));
   const node = new OwnNode(client, nodeName);

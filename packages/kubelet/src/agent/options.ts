@@ -15,6 +15,8 @@ import type { Serving } from "../server/server.ts";
 export interface KubeletOptions {
   /** Client of the user `system:node:NAME`. */
   readonly client: Client;
+  /** Certificate in PEM of `client`, if it has one: the metrics say when it expires. */
+  readonly clientCertificate?: string;
   /** Metrics of the requests of `client`, for `/metrics`. */
   readonly clientMetrics?: Pick<ClientMetrics, "text">;
   readonly nodeName: string;

@@ -6,7 +6,7 @@ import { cadvisorMetrics } from "../server/cadvisor.ts";
 import { documents } from "../server/documents.ts";
 import { AgentHealth } from "../server/health.ts";
 import { PlainServer } from "../server/plain.ts";
-import { NodeServer } from "../server/server.ts";
+import { NodeServer, type Serving } from "../server/server.ts";
 import { NodeStatistics } from "../server/stats.ts";
 import { volumeMetrics } from "../server/volume-metrics.ts";
 import type { Volumes } from "../volumes/volumes.ts";
@@ -65,12 +65,26 @@ export function createServers(context: AgentContext, parts: ServedParts): NodeSe
       runtime,
       nodeName,
       address: options.address ?? nodeAddress,
-      serving: options.serving,
+      serving: measuredServing(options.serving, context),
       pods: () => pods.list(),
       documents: new Map([...nodeDocuments, ["/healthz", healthz]]),
     }),
     health: new PlainServer(new Map([["/healthz", healthz]])),
     readOnly: new PlainServer(nodeDocuments),
+  };
+}
+
+/** Passes renewed certificates to the metrics, too. */
+function measuredServing(serving: Serving, { metrics }: AgentContext): Serving {
+  const { renew } = serving;
+  if (renew === undefined) return serving;
+  return {
+    ...serving,
+    renew: (use, signal) =>
+      renew((pair) => {
+        metrics.servesWith(pair.cert);
+        use(pair);
+      }, signal),
   };
 }
 

@@ -1,4 +1,9 @@
+import { X509Certificate } from "node:crypto";
 import { type Clock, exponentialBuckets, MetricsRegistry, ProcessMetrics } from "@dray/client";
+
+function expiryOf(certificate: string): number {
+  return new X509Certificate(certificate).validToDate.getTime();
+}
 
 /** The kind of a round of a pod's worker. Upstream: pkg/kubelet/types/pod_update.go, SyncPodType. */
 export type WorkType = "create" | "update" | "sync" | "kill";
@@ -18,6 +23,9 @@ export interface AgentMetricsOptions {
   readonly nodeName: string;
   /** Kubernetes release whose behaviour the agent has. */
   readonly release: string;
+  /** Certificates in PEM. */
+  readonly servingCertificate: string;
+  readonly clientCertificate: string | undefined;
 }
 
 /**
@@ -75,14 +83,40 @@ export class AgentMetrics {
     ["migrated", "operation_name", "status", "volume_plugin"],
   );
 
-  constructor({ clock, nodeName, release }: AgentMetricsOptions) {
+  /** End of the validity of the serving certificate in milliseconds since the epoch. */
+  #servingUntil: number;
+
+  constructor(options: AgentMetricsOptions) {
+    const { clock, nodeName, release, servingCertificate, clientCertificate } = options;
     this.#process = new ProcessMetrics({ clock, release });
+    this.#servingUntil = expiryOf(servingCertificate);
+    const secondsUntil = (end: number): number => Math.trunc((end - clock.now()) / 1000);
+    this.#registry.gauge(
+      "kubelet_certificate_manager_server_ttl_seconds",
+      "[ALPHA] Gauge of the shortest TTL (time-to-live) of the Kubelet's serving certificate. The value is in seconds until certificate expiry (negative if already expired).",
+      [],
+      () => [[[], secondsUntil(this.#servingUntil)]],
+    );
+    if (clientCertificate !== undefined) {
+      const end = expiryOf(clientCertificate);
+      this.#registry.gauge(
+        "kubelet_certificate_manager_client_ttl_seconds",
+        "[ALPHA] Gauge of the TTL (time-to-live) of the Kubelet's client certificate. The value is in seconds until certificate expiry (negative if already expired).",
+        [],
+        () => [[[], secondsUntil(end)]],
+      );
+    }
     this.#registry.gauge(
       "kubelet_node_name",
       "[ALPHA] The node's name. The count is always 1.",
       ["node"],
       () => [[[nodeName], 1]],
     );
+  }
+
+  /** The node serves with another certificate, in PEM, from now on. */
+  servesWith(certificate: string): void {
+    this.#servingUntil = expiryOf(certificate);
   }
 
   podWorked(type: WorkType, milliseconds: number): void {

@@ -6,9 +6,11 @@ import { featuresOf, parseFeatureGates } from "@dray/api";
 import { Lease } from "@dray/api/coordination/v1";
 import { Node, Pod, ServiceAccount } from "@dray/api/core/v1";
 import { ResourceSlice } from "@dray/api/resource/v1";
+import { createAuthority } from "@dray/apiserver/pki";
 import { type Clock, systemClock } from "@dray/client";
 import { skipClock } from "@dray/testing/clock";
 import { eventuallyPasses } from "@dray/testing/eventually";
+import { readExposition } from "@dray/testing/exposition";
 import { freePorts } from "@dray/testing/ports";
 import { formatCheckpoint, parseCheckpoint } from "../dra/checkpoint.ts";
 import { hostRuntime, type RuntimeFactory } from "../index.ts";
@@ -72,7 +74,10 @@ test("health and metrics are served over HTTP if configured", async () => {
   const kubelet = await cluster.node("n7", {
     healthzPort,
     readOnlyPort,
-    clientMetrics: { text: () => "rest_client_requests_total 3\n" },
+    clientMetrics: {
+      text: () => "# TYPE rest_client_requests_total counter\nrest_client_requests_total 3\n",
+    },
+    clientCertificate: (await createAuthority("test", Date.now() - 3640 * 86_400_000)).certificate,
   });
   const get = async (port: number, path: string, method = "GET"): Promise<[number, string]> => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, { method });
@@ -83,6 +88,10 @@ test("health and metrics are served over HTTP if configured", async () => {
   assert.match((await get(readOnlyPort, "/metrics"))[1], /^kubelet_running_pods 0$/m);
   assert.match((await get(readOnlyPort, "/metrics"))[1], /^rest_client_requests_total 3$/m);
   assert.equal((await get(readOnlyPort, "/metrics", "POST"))[0], 405);
+  const metrics = readExposition((await get(readOnlyPort, "/metrics"))[1]);
+  const daysLeft = (side: string): number =>
+    (metrics.get(`kubelet_certificate_manager_${side}_ttl_seconds`)?.samples[0]?.value ?? 0) / 86_400;
+  assert.deepEqual([Math.round(daysLeft("client")), Math.round(daysLeft("server"))], [10, 365]);
   await kubelet.stop({ leavePods: false });
   await assert.rejects(get(healthzPort, "/healthz"));
 });

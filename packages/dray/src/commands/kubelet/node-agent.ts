@@ -58,7 +58,8 @@ export async function agentOptions(wanted: AgentOptions, shared: SharedOptions):
     nodeAddress: wanted.nodeAddress ?? (await shared.runtime.nodeAddress(wanted.name)),
   };
   const metrics = new ClientMetrics(() => performance.now());
-  const { client, server, ca } = await connect({ kubeconfig: node.kubeconfig }, "kubelet/dray", log, metrics);
+  const from = { kubeconfig: node.kubeconfig };
+  const { client, server, ca, cert } = await connect(from, "kubelet/dray", log, metrics);
   let servicesClient: Client | undefined;
   try {
     const url = new URL(server);
@@ -67,6 +68,7 @@ export async function agentOptions(wanted: AgentOptions, shared: SharedOptions):
       servicesClient = (await connect({ kubeconfig: proxyKubeconfig }, "kube-proxy/dray", log)).client;
     return {
       client,
+      ...(cert !== undefined && { clientCertificate: cert }),
       clientMetrics: metrics,
       ...(servicesClient && { servicesClient }),
       nodeName: node.name,
