@@ -86,6 +86,16 @@ function commandTests({ start, sh }: Suite): void {
     assert.match(names.stdout.text, /^odd\.name=kept$/m);
   });
 
+  test("tar unpacks files of other owners, as kubectl cp wants it", async () => {
+    const script = [
+      'cd "$(mktemp -d)" && mkdir to && echo text >file',
+      "tar --owner=1234 --group=1234 -cf archive.tar file && tar -xmf archive.tar -C to && cat to/file",
+      'code=$?; rm -r "$PWD"; exit $code',
+    ];
+    const { stdout, stderr, code } = sh(script.join("\n"));
+    assert.deepEqual([await code, stdout.text, stderr?.text], [0, "text\n", ""]);
+  });
+
   test("a signal that ends the command counts as 128 and its number", async () => {
     assert.equal(await sh("kill -9 $$").code, 137);
   });

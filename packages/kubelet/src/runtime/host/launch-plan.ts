@@ -26,6 +26,8 @@ export interface LaunchInput {
   readonly podName: string;
   /** The container has a mount name space. */
   readonly isolated: boolean;
+  /** Its user is root of a user name space without other users. */
+  readonly isMappedRoot: boolean;
   /** Its resolv.conf; undefined for the machine's. */
   readonly resolvConf: string | undefined;
   /** Resolved path of the machine's resolv.conf. */
@@ -62,6 +64,9 @@ export interface LaunchPlan {
   readonly files: readonly (readonly [path: string, text: string, mode: number])[];
 }
 
+/** Run as root, GNU tar gives files to their owners in the archive, and fails: `kubectl cp` runs it. */
+const mappedRootEnvironment = { TAR_OPTIONS: "--no-same-owner" };
+
 /** Plans the launch of a container. A pure function of its input. */
 export function planLaunch(input: LaunchInput): LaunchPlan {
   const { id, config, edits, image, podIP, isolated, directory } = input;
@@ -84,7 +89,12 @@ export function planLaunch(input: LaunchInput): LaunchPlan {
     mounts.push({ hostPath: made, containerPath: workingDir, readOnly: false });
   }
   const rewrite = isolated ? (value: string) => value : rewriter(mounts);
-  const env: Record<string, string> = { ...toolEnvironment, HOME: home, HOSTNAME: input.hostname };
+  const env: Record<string, string> = {
+    ...toolEnvironment,
+    ...(input.isMappedRoot && mappedRootEnvironment),
+    HOME: home,
+    HOSTNAME: input.hostname,
+  };
   const programs = programFolder(image);
   if (programs !== undefined) env["PATH"] = `${programs}:${env["PATH"]}`;
   if (config.tty) env["TERM"] = "xterm";

@@ -167,6 +167,7 @@ class Launch {
       namespace: sandbox?.config.namespace ?? "",
       podName: sandbox?.config.name ?? "",
       isolated,
+      isMappedRoot: isolation.type === "mounts" && isolation.users,
       resolvConf: sandbox?.config.dns && formatResolvConf(sandbox.config.dns),
       resolvConfPath: realPath(etcResolvConf) ?? etcResolvConf,
       directory,
