@@ -34,4 +34,5 @@ export {
 } from "./runtime/oci/create.ts";
 export type { ImportedImage, ImportOptions } from "./runtime/oci/images/import.ts";
 export { type ImageStoreOptions, OciImages } from "./runtime/oci/images/service.ts";
+export { type ClientLimits, clientLimits } from "./server/client-limits.ts";
 export type { Serving } from "./server/server.ts";

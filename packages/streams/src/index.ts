@@ -1,3 +1,7 @@
+export { Budget } from "./connections/budget.ts";
+export { maxConnections, openFilesLimit } from "./connections/capacity.ts";
+export { ConnectionLimit } from "./connections/connection-limit.ts";
+export { limitHandshakes } from "./connections/handshake-limit.ts";
 export { forwardedPorts, portForwardOverWebSocket } from "./portforward/over-websocket.ts";
 export { type ForwardedConnection, portForwardOverSpdy } from "./portforward/port-forward.ts";
 export { remoteCommandOverSpdy } from "./remotecommand/over-spdy.ts";
@@ -28,4 +32,3 @@ export {
   webSocketMessages,
   webSocketStream,
 } from "./websocket/accept.ts";
-export { limitHandshakes } from "./websocket/handshake-limit.ts";

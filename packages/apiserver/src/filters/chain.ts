@@ -6,6 +6,7 @@ import { withFailures } from "./failures.ts";
 import { withImpersonation } from "./impersonation.ts";
 import { withLargeResponses } from "./large-responses.ts";
 import type { FilterParts } from "./parts.ts";
+import { withPassedOnLimit } from "./passed-on.ts";
 import { withPriorityAndFairness } from "./priority-and-fairness.ts";
 import { withRequestInfo } from "./request-info.ts";
 import { withRequestMetrics } from "./request-metrics.ts";
@@ -29,6 +30,7 @@ function filters(parts: FilterParts): readonly Filter[] {
     withPriorityAndFairness(parts),
     withLargeResponses(parts),
     withAuthorization(parts),
+    withPassedOnLimit(parts),
   ];
 }
 

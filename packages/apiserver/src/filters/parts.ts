@@ -1,4 +1,5 @@
 import type { Clock, Log } from "@dray/client";
+import type { Budget } from "@dray/streams";
 import type { Authenticator } from "../authentication/authenticate.ts";
 import type { Attributes, Decision } from "../authorization/attributes.ts";
 import type { Limiter } from "../flowcontrol/limiter.ts";
@@ -19,6 +20,7 @@ export interface FilterParts {
   readonly constrainedImpersonation: boolean;
   readonly limiter: Limiter;
   readonly largeWork: LargeWork;
+  readonly passedOn: Budget;
   readonly metrics: Metrics;
   readonly servedBy: (info: RequestInfo) => ServedResource | undefined;
   /** Request timeout in milliseconds, except for watches and other streams. */

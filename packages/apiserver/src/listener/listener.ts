@@ -10,7 +10,7 @@ import {
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import type { Clock, Log } from "@dray/client";
-import { limitHandshakes } from "@dray/streams";
+import { ConnectionLimit, limitHandshakes, maxConnections } from "@dray/streams";
 import { FrontProxies } from "../authentication/front-proxies.ts";
 import type { RequestHeader } from "../authentication/request-header.ts";
 import { Http1Exchange, Http2Exchange } from "../http/exchange.ts";
@@ -36,6 +36,8 @@ export interface ListenOptions {
   readonly port?: number;
   /** Timeouts for clients; upstream's values if absent. */
   readonly timeouts?: Partial<Timeouts>;
+  /** Half of the files that this process may open if absent, or fewer if its memory is small. */
+  readonly maxConnections?: number;
 }
 
 interface Tls {
@@ -117,6 +119,7 @@ export async function listen({ handler, tls, options, clock, log }: ListenerPart
     },
   );
   limitHandshakes(server, clock, timeouts.header);
+  limitConnections(server, options, { clock, log });
   server.on("session", (session) => endWhenIdle(session, clock, timeouts.idle));
   server.on("sessionError", (error) => log.debug({ error }, "a connection has failed"));
   server.on("clientError", (error: Error, socket: TLSSocket) => {
@@ -145,6 +148,23 @@ export async function listen({ handler, tls, options, clock, log }: ListenerPart
       await closed;
     },
   };
+}
+
+function limitConnections(
+  server: Http2SecureServer,
+  options: ListenOptions,
+  { clock, log }: Pick<ListenerParts, "clock" | "log">,
+): void {
+  const limit = new ConnectionLimit(options.maxConnections ?? maxConnections(1 / 2));
+  limit.guard(
+    server,
+    () => clock.now(),
+    () =>
+      log.warn(
+        { connections: limit.max },
+        "too many connections: those without a request are closed, and new ones if there are none; raise the limit of open files (`ulimit -n`) or of memory",
+      ),
+  );
 }
 
 function trackSockets(server: Http2SecureServer): Set<TLSSocket> {

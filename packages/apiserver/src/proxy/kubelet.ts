@@ -200,5 +200,6 @@ async function refusal(status: number, response: AsyncIterable<Buffer>): Promise
   if (status === 400) return StatusError.of("BadRequest", message);
   if (status === 404) return StatusError.of("NotFound", message);
   if (status === 403) return StatusError.of("Forbidden", message);
+  if (status === 429) return StatusError.of("TooManyRequests", message, { retryAfterSeconds: 1 });
   return StatusError.of("InternalError", `Internal error occurred: ${message}`);
 }

@@ -62,6 +62,11 @@ export interface ServerOptions {
   readonly maxMutatingRequestsInFlight?: number;
   /** API Priority and Fairness (flowcontrol.apiserver.k8s.io) limits the requests: true if absent. */
   readonly priorityAndFairness?: boolean;
+  /**
+   * Maximum number of logs, commands, forwarded ports and proxied requests in progress; an eighth of the
+   * files that this process may open if absent.
+   */
+  readonly maxPassedOnRequests?: number;
   /** Request timeout in milliseconds, except for watches and other streams; a minute if absent. */
   readonly requestTimeout?: number;
   /**

@@ -18,7 +18,7 @@ import {
   webSocketRemoteCommandProtocols,
 } from "@dray/streams";
 import { WebSocket } from "ws";
-import { createAuthority, issueCertificate, type KubeletClient } from "../index.ts";
+import { createAuthority, issueCertificate, type KubeletClient, type ServerOptions } from "../index.ts";
 import { adminToken, type TestServer, testServer } from "../testing/server.ts";
 
 const now = Date.now();
@@ -70,6 +70,7 @@ export async function streams(
   t: TestContext,
   behaviour: KubeletBehaviour,
   client: KubeletClient = kubeletClient,
+  options: Pick<ServerOptions, "maxPassedOnRequests"> = {},
 ): Promise<Streams> {
   const asked: string[] = [];
   const seenHeaders: IncomingMessage["headers"][] = [];
@@ -98,6 +99,7 @@ export async function streams(
   await once(kubelet, "listening");
   const { port } = kubelet.address() as AddressInfo;
   const tested = await testServer({
+    ...options,
     kubelet: client,
     disabledAdmissionPlugins: ["ServiceAccount"],
     serving: { ...serverPair, clientAuthority: authority.certificate },

@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { StatusError } from "@dray/api";
 import { authenticate, type Client, type Clock, isAllowed, type Log } from "@dray/client";
-import { limitHandshakes } from "@dray/streams";
+import { ConnectionLimit, limitHandshakes, maxConnections } from "@dray/streams";
 import { type ComponentEndpoints, isOpen, parseTarget } from "./endpoints.ts";
 
 export interface SecureServerOptions {
@@ -30,12 +30,15 @@ export interface SecureServer {
 /** Timeout of a TLS handshake, and of the header of a request, in milliseconds: as kube-apiserver. */
 const headerTimeout = 32_000;
 
+/** Few clients read health and metrics of a component. */
+const maxClients = 100;
+
 /**
  * Serves the endpoints of a component over HTTPS. A client is known by a certificate of the cluster or a
  * token, and needs the right to `get` the path as a `nonResourceURL`, such as `/metrics`.
  */
 export async function serveSecurely(options: SecureServerOptions): Promise<SecureServer> {
-  const { host, port, certificate, key, clientAuthority, clock } = options;
+  const { host, port, certificate, key, clientAuthority, clock, log } = options;
   const server = createServer(
     {
       ...{ cert: certificate, key, ca: clientAuthority, requestCert: true, rejectUnauthorized: false },
@@ -45,6 +48,11 @@ export async function serveSecurely(options: SecureServerOptions): Promise<Secur
     (request, response) => void answer(request, response, options),
   );
   limitHandshakes(server, clock, headerTimeout);
+  new ConnectionLimit(Math.min(maxConnections(1 / 32), maxClients)).guard(
+    server,
+    () => clock.now(),
+    () => log.warn({ port }, "too many connections: those without a request are closed"),
+  );
   await listen(server, host, port).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EADDRINUSE" && error.code !== "EACCES") throw error;
     return listen(server, host, 0);

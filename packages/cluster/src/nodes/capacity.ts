@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { getHeapStatistics } from "node:v8";
+import { openFilesLimit } from "@dray/streams";
 
 /**
  * Memory of nodes without pods, measured on 500 and on 2000 of them, with a third more for what comes later.
@@ -33,18 +33,8 @@ function capacity(): Capacity {
   return {
     memory: process.availableMemory(),
     heap: getHeapStatistics().heap_size_limit,
-    files: maxOpenFiles(),
+    files: openFilesLimit(),
   };
-}
-
-/** Node raises the limit of its process to the hard one. */
-function maxOpenFiles(): number {
-  try {
-    const hard = /^Max open files\s+\S+\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
-    return hard === undefined ? Number.POSITIVE_INFINITY : Number(hard);
-  } catch {
-    return Number.POSITIVE_INFINITY;
-  }
 }
 
 export interface WantedNodes {

@@ -10,6 +10,7 @@ import type { ImageGCPolicy } from "../images/policy.ts";
 import type { LogLimits } from "../logs/log-rotation.ts";
 import type { ShutdownGracePeriods } from "../node/shutdown.ts";
 import type { RuntimeFactory } from "../runtime/factory.ts";
+import type { ClientLimits } from "../server/client-limits.ts";
 import type { Serving } from "../server/server.ts";
 
 export interface KubeletOptions {
@@ -81,6 +82,8 @@ export interface KubeletOptions {
   readonly topologyPolicy?: TopologyPolicy;
   /** Replaces the capacity of the machine, by resource. */
   readonly capacity?: Readonly<Record<string, string>>;
+  /** Limits of the clients of all nodes of this process; by default those of a process with one node. */
+  readonly clientLimits?: ClientLimits;
   readonly clock?: Clock;
   readonly log: Log;
   readonly random?: () => number;

@@ -3,6 +3,7 @@ import { metricText } from "../metrics/prometheus.ts";
 import type { PodManager } from "../pods/pod-manager.ts";
 import type { ProbeMetrics } from "../prober/probe-metrics.ts";
 import { cadvisorMetrics } from "../server/cadvisor.ts";
+import { clientLimits } from "../server/client-limits.ts";
 import { documents } from "../server/documents.ts";
 import { AgentHealth } from "../server/health.ts";
 import { PlainServer } from "../server/plain.ts";
@@ -57,9 +58,11 @@ export function createServers(context: AgentContext, parts: ServedParts): NodeSe
     metrics: () => metricsText(context, parts),
   });
   const healthz = { contentType: "text/plain; charset=utf-8", read: async () => health.check() };
+  const limits = options.clientLimits ?? clientLimits();
   return {
     node: new NodeServer({
       client,
+      limits,
       clock,
       log,
       runtime,
@@ -69,8 +72,8 @@ export function createServers(context: AgentContext, parts: ServedParts): NodeSe
       pods: () => pods.list(),
       documents: new Map([...nodeDocuments, ["/healthz", healthz]]),
     }),
-    health: new PlainServer(new Map([["/healthz", healthz]])),
-    readOnly: new PlainServer(nodeDocuments),
+    health: new PlainServer(new Map([["/healthz", healthz]]), limits.connections, clock),
+    readOnly: new PlainServer(nodeDocuments, limits.connections, clock),
   };
 }
 

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { createServer, type IncomingHttpHeaders, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
+import { systemClock } from "@dray/client";
+import { ConnectionLimit } from "@dray/streams";
 import { PlainServer } from "./plain.ts";
 
 test("a page of another site gets nothing of the endpoints without authentication", async () => {
@@ -11,6 +13,8 @@ test("a page of another site gets nothing of the endpoints without authenticatio
   await new Promise((resolve) => listening.close(resolve));
   const server = new PlainServer(
     new Map([["/metrics", { contentType: "text/plain", read: async () => "m 1\n" }]]),
+    new ConnectionLimit(8),
+    systemClock,
   );
   await server.listen({ port, host: "127.0.0.1" });
   const status = (path: string, headers: IncomingHttpHeaders): Promise<number | undefined> =>

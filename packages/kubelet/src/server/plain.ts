@@ -1,6 +1,7 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { Server as NetServer } from "node:net";
-import { publicHostName } from "@dray/client";
+import { type Clock, publicHostName } from "@dray/client";
+import type { ConnectionLimit } from "@dray/streams";
 import type { Document } from "./server.ts";
 
 /** Timeout of a request in milliseconds. */
@@ -14,7 +15,11 @@ const requestTimeout = 10_000;
 export class PlainServer {
   readonly #server: Server;
 
-  constructor(documents: ReadonlyMap<string, Document>) {
+  constructor(
+    documents: ReadonlyMap<string, Document>,
+    connections: ConnectionLimit,
+    clock: Pick<Clock, "now">,
+  ) {
     const answer = async (url: string, method: string, response: ServerResponse): Promise<void> => {
       const { pathname, searchParams } = new URL(url, "http://node");
       const document = documents.get(pathname);
@@ -31,6 +36,11 @@ export class PlainServer {
         refuse(response, 500, error.message),
       );
     });
+    connections.guard(
+      this.#server,
+      () => clock.now(),
+      () => {},
+    );
   }
 
   /** `at`: a server that listens already, or a port and an address. */

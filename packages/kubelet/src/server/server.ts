@@ -8,6 +8,7 @@ import { authenticate, type Client, type Clock, type Log } from "@dray/client";
 import { limitHandshakes } from "@dray/streams";
 import type { RuntimeService } from "../runtime/service.ts";
 import { authorize } from "./authorization.ts";
+import { type ClientLimits, takeStream } from "./client-limits.ts";
 import { containersOf, findContainer, findPod } from "./containers.ts";
 import { containerLog, logQuery } from "./logs.ts";
 import { StreamingEndpoints } from "./streaming.ts";
@@ -48,6 +49,7 @@ export interface NodeServerOptions {
   readonly serving: Serving;
   /** Milliseconds; for tests. */
   readonly timeouts?: { readonly header?: number; readonly idle?: number };
+  readonly limits: ClientLimits;
   pods(): readonly Pod[];
   /** Documents by path. */
   readonly documents: ReadonlyMap<string, Document>;
@@ -105,6 +107,7 @@ export class NodeServer {
       const connection = { socket, head };
       void this.#answer({ request, response: refusalTo(request, connection), connection });
     });
+    this.#limitConnections();
   }
 
   /**
@@ -132,6 +135,19 @@ export class NodeServer {
         resolve((this.#server.address() as AddressInfo).port);
       });
     });
+  }
+
+  #limitConnections(): void {
+    const { clock, log, limits } = this.#options;
+    limits.connections.guard(
+      this.#server,
+      () => clock.now(),
+      () =>
+        log.warn(
+          { connections: limits.connections.max },
+          "too many connections to nodes: those without a request are closed, and new ones if there are none; raise the limit of open files (`ulimit -n`) or of memory",
+        ),
+    );
   }
 
   async close(): Promise<void> {
@@ -173,6 +189,7 @@ export class NodeServer {
     const endpoint = endpoints.get(first);
     if (endpoint?.lengths.includes(rest.length)) {
       if (!endpoint.methods.includes(method)) throw notAllowed(method);
+      takeStream(this.#options.limits, exchange.connection?.socket ?? response);
       return this.#streaming[endpoint.name]({ ...exchange, url, path: rest });
     }
     if (method !== "GET") throw notAllowed(method);
@@ -187,6 +204,7 @@ export class NodeServer {
         .end(encodeJSON({ kind: "PodList", apiVersion: "v1", metadata: {}, items: this.#options.pods() }));
     else if (first === "containerLogs" && rest.length === 3) {
       const [namespace = "", pod = "", container = ""] = rest;
+      takeStream(this.#options.limits, response);
       await this.#logs([namespace, pod, container], url.searchParams, response);
     } else throw StatusError.of("NotFound", "404 page not found");
   }

@@ -8,11 +8,11 @@ import {
   type Log,
   sleep,
 } from "@dray/client";
+import { Budget, openFilesLimit } from "@dray/streams";
 import { type DnsServer, startDnsServer } from "../dns/server.ts";
 import { type Claim, claimName } from "../network/claim.ts";
 import { listeningPort, readUnprivilegedPortStart } from "../network/host-ports.ts";
 import { ServiceNames } from "./names.ts";
-import { SocketBudget, socketUnits } from "./proxy/budget.ts";
 import { type PlaceProblem, ServicePorts } from "./proxy/service-ports.ts";
 import { routesOfService } from "./routes.ts";
 import { dnsZone, type ServiceCaches, serviceCaches, serviceOf } from "./zone.ts";
@@ -248,7 +248,7 @@ class ClusterServices {
     this.#ports = new ServicePorts({
       nodeAddress,
       unprivilegedPortStart: this.#unprivilegedPortStart,
-      sockets: new SocketBudget(socketUnits()),
+      sockets: new Budget(socketUnits()),
       maxListeners: socketUnits(),
       after: (milliseconds, run) => clock.after(milliseconds, run),
       now: () => clock.now(),
@@ -330,6 +330,11 @@ class ClusterServices {
       "clients of Services are turned away: too many connections are open; raise the limit of open files",
     );
   }
+}
+
+/** Units of sockets: a quarter of the files that this process may open, for connections and for listeners. */
+function socketUnits(): number {
+  return Math.floor(openFilesLimit() / 8);
 }
 
 function noCaches(): never {

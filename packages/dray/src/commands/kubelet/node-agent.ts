@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Features } from "@dray/api";
 import { type Client, ClientMetrics, type Log, systemClock } from "@dray/client";
-import type { KubeletOptions, Serving } from "@dray/kubelet";
+import type { ClientLimits, KubeletOptions, Serving } from "@dray/kubelet";
 import { connect } from "../../connection/connect.ts";
 import type { OpenRuntime } from "../../options/runtime.ts";
 import type { NodeSettings } from "./node-settings.ts";
@@ -43,6 +43,8 @@ export interface SharedOptions {
   readonly clientCA: string | undefined;
   /** The kubeconfig of `system:kube-proxy`; undefined if the runtime does not set up the network of pods. */
   readonly proxyKubeconfig: string | undefined;
+  /** Limits of the clients of all these agents together. */
+  readonly clientLimits: ClientLimits;
   readonly log: Log;
   /** Options of the flags, for every node. */
   readonly settings?: NodeSettings;
@@ -85,6 +87,7 @@ export async function agentOptions(wanted: AgentOptions, shared: SharedOptions):
       ...shared.settings,
       features: shared.features,
       runtime: shared.runtime.factory,
+      clientLimits: shared.clientLimits,
       clock: systemClock,
       log,
       serving: await serving(node, shared, client, shared.clientCA ?? ca),

@@ -149,6 +149,7 @@ async function createAgents(
   registered?: (name: string) => void,
 ): Promise<NodeAgents> {
   const { NodeAgents } = await import("./node-agents.ts");
+  const { clientLimits } = await import("@dray/kubelet");
   const log = createLog("kubelet", options.logFile);
   await isolateNodes(log);
   const { StatesFile } = await import("./states-file.ts");
@@ -165,6 +166,7 @@ async function createAgents(
       hostNetwork: hostNetworkOf(options),
     }),
     proxyKubeconfig: options.runtime.startsWith("cri:") ? undefined : options.proxyKubeconfig,
+    clientLimits: clientLimits(),
     clientCA: options.clientCaFile === undefined ? undefined : readFileSync(options.clientCaFile, "utf8"),
     log,
     settings,

@@ -1,5 +1,5 @@
+import type { Budget } from "@dray/streams";
 import type { Balancer, Traffic } from "./balancer.ts";
-import type { SocketBudget } from "./budget.ts";
 
 /** An address and port at which a port of a Service is served. */
 export interface Place {
@@ -16,7 +16,7 @@ export interface Backend {
 
 /** Dependencies of all listeners. */
 export interface ListenerContext {
-  readonly sockets: SocketBudget;
+  readonly sockets: Budget;
   /** First port that every process may listen on. */
   readonly unprivilegedPortStart: number;
   /** Calls back after this time; returns a function that cancels it. */

@@ -4,10 +4,10 @@ import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
+import { Budget } from "@dray/streams";
 import { fakeClock } from "@dray/testing/clock";
 import { eventuallyPasses } from "@dray/testing/eventually";
 import type { RouteEndpoint, ServiceRoute } from "../routes.ts";
-import { SocketBudget } from "./budget.ts";
 import { type PlaceProblem, ServicePorts } from "./service-ports.ts";
 
 /** Addresses of this test file alone, so that files run side by side. */
@@ -22,7 +22,7 @@ const route = (endpoints: readonly RouteEndpoint[], values: Partial<ServiceRoute
 function servicePorts(t: TestContext, { connections = 100, maxListeners = 100 } = {}) {
   const clock = fakeClock();
   const problems: PlaceProblem[] = [];
-  const sockets = new SocketBudget(connections);
+  const sockets = new Budget(connections);
   let exhausted = 0;
   const ports = new ServicePorts({
     ...{ nodeAddress: "127.213.3.250", unprivilegedPortStart: 1024, sockets, maxListeners },

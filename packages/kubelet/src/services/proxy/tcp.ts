@@ -20,7 +20,7 @@ export class TcpListener implements PlaceListener {
       this.#server.once("error", reject);
       this.#server.listen({ host: address, port, exclusive: true }, () => {
         this.#server.off("error", reject);
-        // Errors of accepted connections, such as EMFILE: the next client may have more luck.
+        // A failure to accept one connection must not end the server.
         this.#server.on("error", () => this.#context.exhausted());
         resolve(port);
       });
