@@ -121,25 +121,45 @@ function channel(
   };
 }
 
+/**
+ * A connection that broke within this time in milliseconds counts as a failure, for which gRPC has no
+ * back-off: a server that ends each connection would keep this process busy.
+ */
+const minLifetime = 1000;
+const backoff = { first: 100, max: 3000 };
+
 /** Keeps a client connected and reports changes of its state. Returns a function that stops this. */
 function watchState(client: Client, listener: (connected: boolean) => void): () => void {
   const { connectivityState } = grpc();
   const channel = client.getChannel();
   let stopped = false;
   let last: boolean | undefined;
+  let connectedAt = 0;
+  let failures = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const connect = (): void => void channel.getConnectivityState(true);
+  const changed = (connected: boolean): void => {
+    last = connected;
+    if (connected) connectedAt = Date.now();
+    else if (connectedAt > 0) failures = Date.now() - connectedAt < minLifetime ? failures + 1 : 0;
+    listener(connected);
+  };
   const look = (): void => {
     if (stopped) return;
-    const state = channel.getConnectivityState(true);
+    const state = channel.getConnectivityState(false);
     const connected = state === connectivityState.READY;
-    if (connected !== last) {
-      last = connected;
-      listener(connected);
-    }
-    if (!stopped) channel.watchConnectivityState(state, Number.POSITIVE_INFINITY, look);
+    if (connected !== last) changed(connected);
+    if (stopped) return;
+    channel.watchConnectivityState(state, Number.POSITIVE_INFINITY, look);
+    if (state !== connectivityState.IDLE) return;
+    clearTimeout(timer);
+    if (failures === 0) connect();
+    else timer = setTimeout(connect, Math.min(backoff.first * 2 ** (failures - 1), backoff.max));
   };
   look();
   return () => {
     stopped = true;
+    clearTimeout(timer);
   };
 }
 

@@ -56,7 +56,7 @@ export function rpcCodeOf(code: number): RpcCode {
 /** Converts an error of grpc-js to an RpcError. */
 export function fromServiceError(error: unknown): RpcError {
   const { code, details, message } = error as { code?: number; details?: string; message?: string };
-  const detail = details || message || String(error);
+  const detail = stableDetail(details || message || String(error));
   // The library's own error would keep the whole text.
   if (detail.length > maxDetail)
     return new RpcError(
@@ -64,6 +64,16 @@ export function fromServiceError(error: unknown): RpcError {
       `${detail.slice(0, maxDetail)}... (${detail.length} characters, shortened)`,
     );
   return new RpcError(rpcCodeOf(code ?? 2), detail, { cause: error });
+}
+
+/**
+ * Removes times from texts of grpc-js: events with equal texts are counted, not made anew. A deadline has
+ * Go's text.
+ */
+function stableDetail(detail: string): string {
+  if (detail.length > maxDetail) return detail;
+  if (/^Deadline exceeded after [\d.]+s,/.test(detail)) return "context deadline exceeded";
+  return detail.replace(/ \(\d{4}-\d\d-\d\dT[\d:.]+Z\)/g, "").replace(/\. Resolution note: $/, "");
 }
 
 /** Converts an error of a handler to one of grpc-js. */
