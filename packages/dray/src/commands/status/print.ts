@@ -2,11 +2,12 @@ import { styleText } from "node:util";
 import { humanDuration } from "@dray/api";
 import type { Layout } from "@dray/cluster";
 import { commandText } from "../../options/target.ts";
+import { endText } from "../../process/end-text.ts";
 import { shellWord } from "../../text/shell.ts";
 import { plainFormat, type TableFormat, table } from "../../text/table.ts";
 import type { ClusterStatus } from "./cluster.ts";
 import type { NodeStatus } from "./objects.ts";
-import { endText, type ProcessStatus } from "./processes.ts";
+import type { ProcessStatus } from "./processes.ts";
 
 /**
  * Maximum number of nodes that are all listed; above that only nodes that are not ready, up to this number.

@@ -9,6 +9,8 @@ import {
   processMemory,
   readProcessFile,
 } from "@dray/cluster";
+import { endText, fullHeapText } from "../../process/end-text.ts";
+import { outputLog } from "../../process/output-log.ts";
 
 /** The state of a process, from the system and its file. */
 export interface ProcessStatus {
@@ -44,7 +46,10 @@ export function controlPlaneStatus(layout: Layout): ProcessStatus {
   }
   const { record, alive, lastSeen } = file;
   if (!alive) {
-    const reason = isOfEarlierBoot(record) ? "the machine was started anew" : "it was killed, or failed";
+    const reason = isOfEarlierBoot(record)
+      ? "the machine was started anew"
+      : (fullHeapText(join(layout.logs, outputLog), record.pid) ??
+        "it was killed (by somebody, or by the system because memory was short), or failed");
     return { ...base, state: "dead", deadSince: lastSeen.toISOString(), reason };
   }
   const state = record.phase === "ready" ? "running" : (record.phase ?? "starting");
@@ -104,10 +109,6 @@ function childStatus(
   if (controlPlane.state === "running")
     return { ...base, state: "dead", reason: "it ended a moment ago", ...history };
   return { ...base, state: "stopped", ...history };
-}
-
-export function endText({ code, signal }: ProcessEnd): string {
-  return signal === null ? `exit code ${code}` : `signal ${signal}`;
 }
 
 function living({ pid, startedAt }: { readonly pid: number; readonly startedAt: string }): object {

@@ -126,7 +126,7 @@ async function showsRestartOfAgents(dataDir: string): Promise<void> {
   assert.equal(after.processes[1]?.lastEnd?.signal, "SIGKILL");
   assert.match(
     (await dray(["status", ...dataFlags(dataDir)], env)).stdout,
-    /agents were started again once; .* with signal SIGKILL: see \S+agents\.log\n/,
+    /agents were started again once; .* with signal SIGKILL \(from somebody, .*\): see \S+agents\.log\n/,
   );
 }
 

@@ -22,12 +22,6 @@ import { interrupted, type Started } from "./detached.ts";
 /** Milliseconds between two checks of the size of that file. */
 const outputCheckInterval = 10_000;
 
-/**
- * Name of the file with the output of a detached cluster and its agents outside of their logs: why a process
- * failed.
- */
-export const outputLog = "up.log";
-
 /** Receives the progress of a start. */
 export interface Listener {
   progress(text: string): void;

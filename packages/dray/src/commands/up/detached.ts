@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { ClusterConfig, FailedAgent, Layout } from "@dray/cluster";
+import { endText } from "../../process/end-text.ts";
 import { ownCommand } from "../../process/own-command.ts";
 
 /** A cluster that has started, as a detached one reports it. */
@@ -64,7 +65,9 @@ async function outcome(
       child.once("error", failed);
       child.once("exit", (code, signal) => {
         const why =
-          code === 0 ? interrupted.message : `the cluster did not start (${signal ?? code}): see ${logFile}`;
+          code === 0
+            ? interrupted.message
+            : `the cluster did not start: its process ended with ${endText({ code, signal })}; see ${logFile}`;
         failed(new Error(failure ?? why));
       });
     });
