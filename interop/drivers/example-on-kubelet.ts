@@ -11,7 +11,7 @@ import { nodePeers, peer, suitePeers } from "../peers.ts";
 import { assertRuns, type Program, start } from "../processes.ts";
 import { draParts, startCluster } from "../suites/clusters.ts";
 import { missingPrograms, output } from "../suites/commands.ts";
-import { imageNames, imagePrograms, makeImages } from "../suites/images.ts";
+import { imageNames, makeImages, suiteImagePrograms } from "../suites/images.ts";
 import { networkPlugins, nodePrograms, type RealNode } from "../suites/nodes.ts";
 import { deletePod, logOf, namespace } from "./pods.ts";
 import type { IndependentTrial } from "./trial.ts";
@@ -24,7 +24,7 @@ export const exampleOnKubelet: IndependentTrial = {
   name: "example-on-kubelet",
   programs: [...suitePeers, ...nodePeers],
   obstacle() {
-    const programs = missingPrograms([...nodePrograms, ...imagePrograms]);
+    const programs = missingPrograms([...nodePrograms, ...suiteImagePrograms]);
     if (programs.length > 0) return `programs missing: ${programs.join(", ")}`;
     if (networkPlugins.some((folder) => existsSync(join(folder, "bridge")))) return undefined;
     return `network plugins missing: none in ${networkPlugins.join(" or ")} (Debian: containernetworking-plugins)`;

@@ -9,15 +9,20 @@ import { connect } from "../credentials.ts";
 import { assertRuns, start } from "../processes.ts";
 import { releaseFlag } from "../release.ts";
 import type { SuiteCluster, SuiteClusterOptions } from "./clusters.ts";
-import { packLayout } from "./images.ts";
+import { packLayout } from "./image-layout.ts";
+import type { Images } from "./images.ts";
 import { serveImages } from "./registry.ts";
+
+interface DrayClusterOptions extends Omit<SuiteClusterOptions, "images"> {
+  readonly images: Pick<Images, "layout">;
+}
 
 /**
  * Starts it with more flags and its data in the folder; resolves when all nodes are ready and have the
  * images.
  */
 export async function startDrayCluster(
-  { folder, images, nodes }: SuiteClusterOptions,
+  { folder, images, nodes }: DrayClusterOptions,
   ...flags: readonly string[]
 ): Promise<SuiteCluster> {
   const data = `--data-dir=${join(folder, "data")}`;

@@ -2,15 +2,12 @@
  * The images of upstream's suites, without a registry: an OCI layout that holds the machine's busybox and
  * bash and what `interop/build` has built, under the names that the suite asks for.
  */
-import { spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
 import {
   chmodSync,
   copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
-  readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -19,6 +16,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { type Peer, peer } from "../peers.ts";
 import { missingPrograms, output } from "./commands.ts";
+import { type Descriptor, imagePrograms, install, Layout, makeBase } from "./image-layout.ts";
 
 interface Image {
   /** Name of the repository of the images it stands for; the suite names the versions. */
@@ -101,8 +99,8 @@ const conformanceImages: readonly Image[] = [
   },
 ];
 
-/** Programs of this machine that the images are made of. */
-export const imagePrograms = ["busybox", "bash", "tar", "ldd", "openssl"] as const;
+/** Programs of this machine that the images of suites are made of. */
+export const suiteImagePrograms = [...imagePrograms, "openssl"] as const;
 
 /** Images that the suite names, and ours that stand for them. */
 export function imageNames(asked: readonly string[]): ReadonlyMap<string, readonly string[]> {
@@ -153,13 +151,6 @@ export function makeImages(folder: string, conformance = false): Images {
   const [pause] = names.get("pause") ?? [];
   if (pause === undefined) throw new Error("e2e.test --list-images: no image is named pause");
   return { layout: folder, pause };
-}
-
-/** Packs an OCI layout into a tar file beside it, and returns its path. */
-export function packLayout(layout: string): string {
-  const file = `${layout}.tar`;
-  output("tar", ["-C", layout, "-cf", file, "."]);
-  return file;
 }
 
 /**
@@ -226,124 +217,4 @@ function prepareAgnhost(root: string): void {
   chmodSync(key, 0o644);
   mkdirSync(join(root, "uploads"));
   symlinkSync("agnhost", join(root, "agnhost-2"));
-}
-
-/**
- * A small root file system. Its sh is bash: busybox's drops environment variables whose names a shell cannot
- * have.
- */
-function makeBase(root: string): void {
-  for (const folder of [
-    "bin",
-    "usr/bin",
-    "etc",
-    "root",
-    "home",
-    "proc",
-    "sys",
-    "dev",
-    "tmp",
-    "var/run",
-    "run",
-  ])
-    mkdirSync(join(root, folder), { recursive: true });
-  chmodSync(join(root, "tmp"), 0o1777);
-  writeFileSync(
-    join(root, "etc/passwd"),
-    "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\nuser-defined-in-image:x:1000:1000::/home:/bin/sh\n",
-  );
-  writeFileSync(
-    join(root, "etc/group"),
-    "root:x:0:\nnogroup:x:65534:\nuser-defined-in-image:x:1000:\ngroup-defined-in-image:x:50000:user-defined-in-image\n",
-  );
-  // A spec reads it; upstream's images are Alpine.
-  writeFileSync(join(root, "etc/os-release"), 'NAME="Alpine Linux"\n');
-  writeFileSync(join(root, "etc/nsswitch.conf"), "hosts: files dns\n");
-  const busybox = install(root, "busybox");
-  for (const applet of output(busybox, ["--list"]).split("\n"))
-    if (applet !== "sh" && applet !== "busybox") symlinkSync("busybox", join(root, "bin", applet));
-  install(root, "bash");
-  symlinkSync("bash", join(root, "bin/sh"));
-  symlinkSync("/bin/env", join(root, "usr/bin/env"));
-}
-
-/**
- * Copies a program of this machine, and the libraries it is linked with, into `root`. Returns its path here.
- */
-function install(root: string, name: string): string {
-  const path = output("sh", ["-c", `command -v ${name}`]);
-  const target = join(root, "bin", name);
-  copyFileSync(path, target);
-  // Of a static program ldd says on standard error that it is not a dynamic one, and fails.
-  const { stdout } = spawnSync("ldd", [path], { encoding: "utf8" });
-  for (const [library] of stdout.matchAll(/\/\S+/g)) {
-    if (library === `${path}:` || existsSync(join(root, library))) continue;
-    mkdirSync(join(root, dirname(library)), { recursive: true });
-    copyFileSync(library, join(root, library));
-  }
-  return path;
-}
-
-/** https://github.com/opencontainers/image-spec/blob/main/descriptor.md */
-export interface Descriptor {
-  readonly mediaType: string;
-  readonly digest: string;
-  readonly size: number;
-}
-
-/** An OCI image layout. https://github.com/opencontainers/image-spec/blob/main/image-layout.md */
-class Layout {
-  readonly #folder: string;
-  readonly #manifests: object[] = [];
-
-  constructor(folder: string) {
-    this.#folder = folder;
-    mkdirSync(join(folder, "blobs/sha256"), { recursive: true });
-  }
-
-  #blob(content: Buffer | string, mediaType: string): Descriptor {
-    const digest = createHash("sha256").update(content).digest("hex");
-    writeFileSync(join(this.#folder, "blobs/sha256", digest), content);
-    return { mediaType, digest: `sha256:${digest}`, size: Buffer.byteLength(content) };
-  }
-
-  layer(root: string): Descriptor {
-    const file = join(this.#folder, "layer");
-    output("tar", ["--owner=0", "--group=0", "--numeric-owner", "-C", root, "-cf", file, "."]);
-    const layer = this.#blob(readFileSync(file), "application/vnd.oci.image.layer.v1.tar");
-    rmSync(file);
-    return layer;
-  }
-
-  read(digest: string): Buffer {
-    return readFileSync(join(this.#folder, "blobs", digest.replace(":", "/")));
-  }
-
-  /** Returns its manifest, configuration and layers. */
-  image(layers: readonly Descriptor[], config: object, names: readonly string[]): readonly Descriptor[] {
-    const diffIds = layers.map(({ digest }) => digest); // Layers are not compressed.
-    const architecture = process.arch === "x64" ? "amd64" : process.arch;
-    const platform = { architecture, os: "linux" };
-    const text = JSON.stringify({ ...platform, config, rootfs: { type: "layers", diff_ids: diffIds } });
-    const mediaType = "application/vnd.oci.image.manifest.v1+json";
-    const configBlob = this.#blob(text, "application/vnd.oci.image.config.v1+json");
-    const manifest = this.#blob(
-      JSON.stringify({ schemaVersion: 2, mediaType, config: configBlob, layers }),
-      mediaType,
-    );
-    for (const name of names)
-      this.#manifests.push({
-        ...manifest,
-        platform,
-        annotations: { "io.containerd.image.name": name },
-      });
-    return [manifest, configBlob, ...layers];
-  }
-
-  /** Writes the index. */
-  close(): void {
-    const index = { schemaVersion: 2, mediaType: "application/vnd.oci.image.index.v1+json" };
-    writeFileSync(join(this.#folder, "index.json"), JSON.stringify({ ...index, manifests: this.#manifests }));
-    writeFileSync(join(this.#folder, "oci-layout"), '{"imageLayoutVersion":"1.0.0"}');
-  }
 }

@@ -16,7 +16,8 @@ import { assertRuns, type Program, start } from "../processes.ts";
 import { releaseFlag } from "../release.ts";
 import { group, makeCgroups } from "./cgroups.ts";
 import { output } from "./commands.ts";
-import { type Images, packLayout } from "./images.ts";
+import { packLayout } from "./image-layout.ts";
+import type { Images } from "./images.ts";
 
 /** Programs of this machine that nodes are made with. */
 export const nodePrograms = ["ip", "mount", "nsenter", "runc", "unshare"] as const;

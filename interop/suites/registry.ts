@@ -3,7 +3,7 @@ import { createReadStream, existsSync, readFileSync, statSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import type { Descriptor } from "./images.ts";
+import type { Descriptor } from "./image-layout.ts";
 
 export interface Registry {
   readonly url: string;

@@ -21,7 +21,7 @@ import { draParts, type SuiteCluster, type SuiteClusterOptions, startCluster } f
 import { missingPrograms } from "./commands.ts";
 import { componentErrors } from "./component-errors.ts";
 import { startDrayCluster } from "./dray-cluster.ts";
-import { imagePrograms, makeImages } from "./images.ts";
+import { makeImages, suiteImagePrograms } from "./images.ts";
 import type { ClusterSuite } from "./kinds.ts";
 import { networkPlugins, nodePrograms, servicePrograms } from "./nodes.ts";
 import { readReport, type SuiteResult } from "./report.ts";
@@ -99,7 +99,7 @@ export function suiteObstacle(kind: ClusterSuite): string | undefined {
   const peers = missingPeers([...suitePeers, ...(isOwn ? [] : nodePeers), ...more]);
   if (peers.length > 0) return `peers missing: ${peers.join(", ")} (interop/build builds them)`;
   if (process.platform !== "linux" || process.getuid?.() !== 0) return "real nodes need Linux and root";
-  const programs = missingPrograms([...nodePrograms, ...imagePrograms, ...further]);
+  const programs = missingPrograms([...nodePrograms, ...suiteImagePrograms, ...further]);
   if (programs.length > 0) return `programs missing: ${programs.join(", ")}`;
   if (!isOwn && !networkPlugins.some((folder) => existsSync(join(folder, "bridge"))))
     return `network plugins missing: none in ${networkPlugins.join(" or ")} (Debian: containernetworking-plugins)`;
