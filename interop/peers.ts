@@ -36,6 +36,8 @@ const driverPeers = [
   "nvidia-device-plugin.yml",
   "gpu-kubelet-plugin",
   "libnvidia-ml.so.1",
+  "dranet",
+  "dranet.yaml",
   "metrics-server",
   "metrics-server-manifests",
 ] as const;

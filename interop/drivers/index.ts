@@ -7,6 +7,7 @@ import { missingPeers } from "../peers.ts";
 import type { Outcome } from "../play.ts";
 import { draDriverCpu } from "./dra-driver-cpu.ts";
 import { draExampleDriver } from "./dra-example-driver.ts";
+import { dranet } from "./dranet.ts";
 import { exampleOnKubelet } from "./example-on-kubelet.ts";
 import { metricsServer } from "./metrics-server.ts";
 import { nvidiaDevicePlugin } from "./nvidia-device-plugin.ts";
@@ -20,6 +21,7 @@ const trials: readonly (DriverTrial | IndependentTrial)[] = [
   nvidiaDevicePlugin,
   nvidiaDraDriver,
   draExampleDriver,
+  dranet,
   exampleOnKubelet,
   metricsServer,
 ];
