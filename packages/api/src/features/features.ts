@@ -89,6 +89,7 @@ const gates = {
   ResourceHealthStatusMessage: "--BB",
   NodeDeclaredFeatures: "-ABL",
   InPlacePodLevelResourcesVerticalScaling: "-ABB",
+  PLEGOnDemandRelist: "--BL",
   TaintTolerationComparisonOperators: "-AAA",
   GenericWorkload: "-AAb",
   GangScheduling: "-AA-",

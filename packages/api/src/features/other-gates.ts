@@ -27,7 +27,7 @@ const gates: Readonly<Record<string, string>> = {
     ServiceCIDRStatusFieldWiping ShardedListAndWatch StaleControllerConsistencyDaemonSet
     StaleControllerConsistencyJob StaleControllerConsistencyReplicaSet
     StaleControllerConsistencyStatefulSet`,
-  "--.T": "InPlacePodVerticalScalingInitContainers PLEGOnDemandRelist",
+  "--.T": "InPlacePodVerticalScalingInitContainers",
   "-...": `
     AuthorizePodWebsocketUpgradeCreatePermission ChangeContainerStatusOnKubeletRestart
     CloudControllerManagerWatchBasedRoutesReconciliation ConstrainedImpersonation

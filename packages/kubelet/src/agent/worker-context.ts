@@ -44,6 +44,7 @@ export function createWorkerContext(agent: AgentContext, parts: WorkerParts): Wo
     podMaxPids: options.podMaxPids,
     bounds,
     reportsWholePods: features.enabled("InPlacePodLevelResourcesVerticalScaling"),
+    reportsStarts: features.enabled("PLEGOnDemandRelist"),
     apiServer: ({ spec }) =>
       apiServerAddress({
         direct: options.apiServer,

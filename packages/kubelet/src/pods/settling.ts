@@ -4,11 +4,12 @@ import type { Observed } from "./observed.ts";
 const settlingTime = 100;
 
 /**
- * Returns the milliseconds until all containers that run have settled; 0 if they have. A container that ends
- * before is never reported as running: its pod would be ready for a moment, which ends a rollout.
+ * Returns the milliseconds until all containers that run have settled; 0 if they have. In releases before
+ * 1.36 a container that ends before is never reported as running, so that its pod is not ready for a moment.
  *
  * Upstream: pkg/kubelet/pleg/generic.go, which observes a container at the next of its rounds, one a second
- * (`genericPlegRelistPeriod` in pkg/kubelet/kubelet.go).
+ * (`genericPlegRelistPeriod` in pkg/kubelet/kubelet.go). From 1.36 on (PLEGOnDemandRelist) it observes the
+ * pod right after the start, too.
  */
 export function settlesIn({ containers }: Pick<Observed, "containers">, now: number): number {
   const ages = [...containers.values()].flatMap(([latest]) =>

@@ -32,6 +32,8 @@ export interface WorkerContext {
   readonly bounds: BoundsOptions;
   /** Statuses have the resources of the pod as a whole (KEP-5419). */
   readonly reportsWholePods: boolean;
+  /** A status says at once that a container runs; otherwise when it has run for a moment. */
+  readonly reportsStarts: boolean;
   /** Address of the API server for a pod. */
   apiServer(pod: Pod): ApiServerAddress;
   readonly dns: ClusterDns;

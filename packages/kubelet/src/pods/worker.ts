@@ -111,7 +111,7 @@ export class PodWorker {
   async #report(pod: Pod, observed: Observed): Promise<void> {
     const state = this.#state;
     const { context } = state;
-    const left = state.ended ? 0 : settlesIn(observed, context.clock.now());
+    const left = state.ended || context.reportsStarts ? 0 : settlesIn(observed, context.clock.now());
     if (left > 0) context.requeueAfter(state.uid, Math.ceil(left));
     else await reportStatus(state, pod, observed);
   }
