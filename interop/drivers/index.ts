@@ -10,6 +10,7 @@ import { draExampleDriver } from "./dra-example-driver.ts";
 import { dranet } from "./dranet.ts";
 import { exampleOnKubelet } from "./example-on-kubelet.ts";
 import { metricsServer } from "./metrics-server.ts";
+import { nvidiaChart } from "./nvidia-chart.ts";
 import { nvidiaDevicePlugin } from "./nvidia-device-plugin.ts";
 import { nvidiaDraDriver } from "./nvidia-dra-driver.ts";
 import { sampleDevicePlugin } from "./sample-device-plugin.ts";
@@ -20,6 +21,7 @@ const trials: readonly (DriverTrial | IndependentTrial)[] = [
   draDriverCpu,
   nvidiaDevicePlugin,
   nvidiaDraDriver,
+  nvidiaChart,
   draExampleDriver,
   dranet,
   exampleOnKubelet,

@@ -51,21 +51,25 @@ export async function startDrayCluster(
   };
   const kubeconfig = join(folder, "data", "kubeconfig");
   try {
-    await eventually("the nodes are ready", async () => {
-      assertRuns(program);
-      const admin = await connect(kubeconfig).catch(() => undefined);
-      try {
-        const { items = [] } = (await admin?.resource(Node).list()) ?? {};
-        const ready = items.filter(({ status }) =>
-          status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True"),
-        );
-        return ready.length === nodes;
-      } catch {
-        return false;
-      } finally {
-        admin?.close();
-      }
-    });
+    await eventually(
+      "the nodes are ready",
+      async () => {
+        assertRuns(program);
+        const admin = await connect(kubeconfig).catch(() => undefined);
+        try {
+          const { items = [] } = (await admin?.resource(Node).list()) ?? {};
+          const ready = items.filter(({ status }) =>
+            status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True"),
+          );
+          return ready.length === nodes;
+        } catch {
+          return false;
+        } finally {
+          admin?.close();
+        }
+      },
+      180_000,
+    );
     await run("image", "load", packLayout(images.layout));
     return { kubeconfig, programs: [program], stop };
   } catch (error) {
