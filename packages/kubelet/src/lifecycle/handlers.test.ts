@@ -91,6 +91,29 @@ test("probes of loopback addresses connect from the node, where it has a network
   assert.deepEqual(asked, [address, "localhost", "127.0.0.1", "127.0.0.1"]);
 });
 
+test("probes of a port that a program without privileges serves elsewhere name the port that it has", async (context) => {
+  const host = "127.213.12.1";
+  const hosts: unknown[] = [];
+  const server = createServer((request, response) => {
+    hosts.push(request.headers.host);
+    if (request.url === "/healthz") response.writeHead(302, { location: "/there" }).end();
+    else if (request.url === "/there") response.end();
+  });
+  context.after(() => server.closeAllConnections());
+  context.after(() => server.close());
+  server.listen(64_592, host);
+  await once(server, "listening");
+  const success = { result: "success", output: "" };
+  assert.deepEqual(await probe({ httpGet: { host, port: 80, path: "/healthz" } }), success);
+  assert.deepEqual(hosts, [host, host]);
+  assert.deepEqual(await probe({ tcpSocket: { host, port: 80 } }), success);
+  const { output } = await probe({ httpGet: { host, port: 80, path: "/never" } }, 100);
+  assert.equal(
+    output,
+    `Get "http://${host}:80/never": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`,
+  );
+});
+
 describe("HTTP probes", () => {
   test("send the headers of the probe, and what is missing of them", async (context) => {
     const seen: Record<string, unknown>[] = [];

@@ -79,11 +79,14 @@ export async function runProbe(
     }
   }
   if (tcpSocket !== undefined) {
-    const place = placeOf(runtime, tcpSocket.host || podIP, portOf(tcpSocket.port, spec));
-    return probeTcp(place, timeout, nodeDialer(runtime, place.host));
+    const host = tcpSocket.host || podIP;
+    const port = portOf(tcpSocket.port, spec);
+    return probeTcp({ host, port, servedAt: servedPort(runtime, host) }, timeout, nodeDialer(runtime, host));
   }
-  if (grpc !== undefined)
-    return probeGrpc(placeOf(runtime, podIP, grpc.port), grpc.service ?? "", timeout, clock);
+  if (grpc !== undefined) {
+    const place = { host: podIP, port: grpc.port, servedAt: servedPort(runtime, podIP) };
+    return probeGrpc(place, grpc.service ?? "", timeout, clock);
+  }
   throw new Error(`missing probe handler for container ${spec.name}`);
 }
 
@@ -151,7 +154,9 @@ function requestOf(
 ) {
   return {
     scheme: scheme.toLowerCase() === "https" ? "https" : "http",
-    ...placeOf(runtime, host || podIP, portOf(port, spec)),
+    host: host || podIP,
+    port: portOf(port, spec),
+    servedAt: servedPort(runtime, host || podIP),
     path,
     headers: httpHeaders,
     userAgent: userAgent(purpose),
@@ -169,15 +174,17 @@ function httpOutcome({ status, body }: HttpAnswer): ProbeOutcome {
 interface Place {
   readonly host: string;
   readonly port: number;
+  /** Returns the port at which the host serves a port. */
+  readonly servedAt: (port: number) => number;
 }
 
 /**
  * Processes of this machine may serve a port at the one in its place; those in a node's network serve what
  * they name.
  */
-function placeOf(runtime: RuntimeService, host: string, port: number): Place {
+function servedPort(runtime: RuntimeService, host: string): Place["servedAt"] {
   const isShared = host.startsWith("127.") && nodeDialer(runtime, host) === undefined;
-  return { host, port: isShared ? podPort(host, port) : port };
+  return (port) => (isShared ? podPort(host, port) : port);
 }
 
 /** Upstream: pkg/probe/util.go, ResolveContainerPort. */
@@ -191,21 +198,25 @@ function portOf(port: IntOrString, spec: StartableContainer): number {
   throw new Error(`couldn't find port ${JSON.stringify(port)} in container ${JSON.stringify(spec.name)}`);
 }
 
-function joined({ host, port }: Place): string {
+function joined(host: string, port: number): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-async function probeTcp(place: Place, timeout: number, dial: Dial | undefined): Promise<ProbeOutcome> {
-  const address = joined(place);
+async function probeTcp(
+  { host, port, servedAt }: Place,
+  timeout: number,
+  dial: Dial | undefined,
+): Promise<ProbeOutcome> {
+  const address = joined(host, port);
   if (dial !== undefined)
     try {
-      (await dial(place.host, place.port)).destroy();
+      (await dial(host, port)).destroy();
       return success;
     } catch (error) {
       return failure(dialText(error as Error, address));
     }
   return new Promise((resolve) => {
-    const socket = connect({ ...place, timeout }, () => {
+    const socket = connect({ host, port: servedAt(port), timeout }, () => {
       socket.destroy();
       resolve(success);
     });
@@ -218,13 +229,13 @@ async function probeTcp(place: Place, timeout: number, dial: Dial | undefined): 
 }
 
 async function probeGrpc(
-  place: Place,
+  { host, port, servedAt }: Place,
   service: string,
   timeout: number,
   clock: Clock,
 ): Promise<ProbeOutcome> {
-  const address = joined(place);
-  const channel = tcpChannel(address);
+  const address = joined(host, port);
+  const channel = tcpChannel(joined(host, servedAt(port)));
   const begin = clock.now();
   try {
     try {

@@ -25,6 +25,8 @@ export interface HttpGet {
   readonly userAgent: string;
   /** Milliseconds for all redirects together. */
   readonly timeout: number;
+  /** Returns the port at which the host serves a port. */
+  readonly servedAt: (port: number) => number;
 }
 
 /** Connects with a port in another network. */
@@ -68,7 +70,7 @@ interface Answer extends HttpAnswer {
 
 async function send(
   url: URL,
-  { headers, userAgent }: HttpGet,
+  { headers, userAgent, servedAt }: HttpGet,
   signal: AbortSignal,
   dial: Dial | undefined,
 ): Promise<Answer> {
@@ -82,14 +84,14 @@ async function send(
   }
   if (given["accept"] === "") delete given["accept"];
   // In Go, an empty one means the address.
-  if (given["host"] === "") delete given["host"];
+  given["host"] ||= url.host;
   const isTls = url.protocol === "https:";
   const common = { headers: given, method: "GET", rejectUnauthorized: false, signal } as const;
   const dialed = dial === undefined ? undefined : await dialUrl(url, dial, isTls);
   // An agent would make the connection itself.
   const options =
     dialed === undefined
-      ? ({ ...common, agent: false } as const)
+      ? ({ ...common, agent: false, port: servedAt(portOf(url)) } as const)
       : { ...common, createConnection: () => dialed };
   return new Promise((resolve, reject) => {
     const request = (isTls ? httpsRequest : httpRequest)(url, options);
@@ -104,15 +106,19 @@ async function send(
   });
 }
 
-async function dialUrl({ hostname, port }: URL, dial: Dial, isTls: boolean): Promise<Socket> {
+async function dialUrl(url: URL, dial: Dial, isTls: boolean): Promise<Socket> {
+  const { hostname } = url;
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
-  const number = Number(port) || (isTls ? 443 : 80);
   try {
-    const socket = await dial(host, number);
+    const socket = await dial(host, portOf(url));
     return isTls ? tlsConnect({ socket, rejectUnauthorized: false }) : socket;
   } catch (error) {
-    throw new Error(dialText(error as Error, `${hostname}:${number}`), { cause: error });
+    throw new Error(dialText(error as Error, `${hostname}:${portOf(url)}`), { cause: error });
   }
+}
+
+function portOf({ port, protocol }: URL): number {
+  return Number(port) || (protocol === "https:" ? 443 : 80);
 }
 
 async function read(response: IncomingMessage): Promise<string> {
@@ -142,11 +148,10 @@ export function dialText(error: NodeJS.ErrnoException, address: string): string 
 }
 
 function goText(error: NodeJS.ErrnoException, url: URL): string {
-  const port = url.port || (url.protocol === "https:" ? "443" : "80");
   if (error.code === "ECONNRESET") return "EOF";
   if (error.code?.startsWith("ERR_SSL") || error.code === "EPROTO")
     return "http: server gave HTTP response to HTTPS client";
   if (error.syscall === "connect" || error.syscall === "getaddrinfo")
-    return dialText(error, `${url.hostname}:${port}`);
+    return dialText(error, `${url.hostname}:${portOf(url)}`);
   return error.message;
 }
