@@ -240,7 +240,7 @@ test("a start makes the entries right in every file that an earlier one has adde
       assert.equal(code, 0, stderr);
       assert.match(
         stderr,
-        /^note: the context dray in \S+broken is of an earlier start, and could not be updated: .*malformed.*\n$/s,
+        /^(?:Starting [^\n]*\n)*note: the context dray in \S+broken is of an earlier start, and could not be updated: .*malformed.*\n$/s,
       );
       assert.notEqual(before, server(kept!));
       assert.equal(server(kept!), `https://127.0.0.1:${port}`);
