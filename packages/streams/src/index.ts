@@ -1,5 +1,5 @@
 export { Budget } from "./connections/budget.ts";
-export { maxConnections, openFilesLimit } from "./connections/capacity.ts";
+export { maxConnections, openFilesLimit, shareOfFiles } from "./connections/capacity.ts";
 export { ConnectionLimit } from "./connections/connection-limit.ts";
 export { limitHandshakes } from "./connections/handshake-limit.ts";
 export { forwardedPorts, portForwardOverWebSocket } from "./portforward/over-websocket.ts";

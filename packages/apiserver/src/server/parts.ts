@@ -1,7 +1,7 @@
 import { type Features, minorOf } from "@dray/api";
 import type { Node } from "@dray/api/core/v1";
 import { type ApiRequest, type ApiResponse, type Clock, type Log, ProcessMetrics } from "@dray/client";
-import { Budget, openFilesLimit } from "@dray/streams";
+import { Budget, shareOfFiles } from "@dray/streams";
 import { Admission } from "../admission/admission.ts";
 import type { AdmissionContext } from "../admission/context.ts";
 import { createAdmissionPlugins } from "../admission/plugins.ts";
@@ -231,7 +231,7 @@ function filterParts(
     clock,
     log,
     newId,
-    passedOn: new Budget(options.maxPassedOnRequests ?? Math.max(8, Math.floor(openFilesLimit() / 8))),
+    passedOn: new Budget(options.maxPassedOnRequests ?? shareOfFiles(1 / 8)),
     constrainedImpersonation: minorOf(features.version) >= 36,
     timeout: options.requestTimeout ?? defaultRequestTimeout,
     signal,

@@ -33,7 +33,7 @@ function capacity(): Capacity {
   return {
     memory: process.availableMemory(),
     heap: getHeapStatistics().heap_size_limit,
-    files: openFilesLimit(),
+    files: openFilesLimit() ?? Number.POSITIVE_INFINITY,
   };
 }
 

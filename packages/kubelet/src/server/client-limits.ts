@@ -1,5 +1,5 @@
 import { StatusError } from "@dray/api";
-import { Budget, ConnectionLimit, maxConnections, openFilesLimit } from "@dray/streams";
+import { Budget, ConnectionLimit, maxConnections, shareOfFiles } from "@dray/streams";
 
 /** Limits of the clients of all nodes of a process. */
 export interface ClientLimits {
@@ -12,7 +12,7 @@ export interface ClientLimits {
 export function clientLimits(): ClientLimits {
   return {
     connections: new ConnectionLimit(maxConnections(1 / 4)),
-    streams: new Budget(Math.max(8, Math.floor(openFilesLimit() / 16))),
+    streams: new Budget(shareOfFiles(1 / 16)),
   };
 }
 

@@ -8,7 +8,7 @@ import {
   type Log,
   sleep,
 } from "@dray/client";
-import { Budget, openFilesLimit } from "@dray/streams";
+import { Budget, shareOfFiles } from "@dray/streams";
 import { type DnsServer, startDnsServer } from "../dns/server.ts";
 import { type Claim, claimName } from "../network/claim.ts";
 import { listeningPort, readUnprivilegedPortStart } from "../network/host-ports.ts";
@@ -120,6 +120,8 @@ class ClusterServices {
   readonly #isSynced: () => void;
   /** This process may listen on every port. */
   #isPrivileged = false;
+  /** Maximum number of connections of Services, each of two files, and of their listeners. */
+  readonly #socketUnits = shareOfFiles(1 / 8);
   #ports: ServicePorts | undefined;
   #dns: DnsServer | undefined;
   #claim: Claim | undefined;
@@ -248,8 +250,8 @@ class ClusterServices {
     this.#ports = new ServicePorts({
       nodeAddress,
       unprivilegedPortStart: this.#unprivilegedPortStart,
-      sockets: new Budget(socketUnits()),
-      maxListeners: socketUnits(),
+      sockets: new Budget(this.#socketUnits),
+      maxListeners: this.#socketUnits,
       after: (milliseconds, run) => clock.after(milliseconds, run),
       now: () => clock.now(),
       exhausted: () => this.#warnExhausted(),
@@ -326,15 +328,10 @@ class ClusterServices {
     if (clock.now() < this.#exhaustedAt + exhaustedInterval) return;
     this.#exhaustedAt = clock.now();
     log.warn(
-      { units: socketUnits() },
+      { units: this.#socketUnits },
       "clients of Services are turned away: too many connections are open; raise the limit of open files",
     );
   }
-}
-
-/** Units of sockets: a quarter of the files that this process may open, for connections and for listeners. */
-function socketUnits(): number {
-  return Math.floor(openFilesLimit() / 8);
 }
 
 function noCaches(): never {

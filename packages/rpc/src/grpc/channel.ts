@@ -134,14 +134,15 @@ function watchState(client: Client, listener: (connected: boolean) => void): () 
   const channel = client.getChannel();
   let stopped = false;
   let last: boolean | undefined;
-  let connectedAt = 0;
+  let connectedAt: number | undefined;
   let failures = 0;
   let timer: NodeJS.Timeout | undefined;
   const connect = (): void => void channel.getConnectivityState(true);
   const changed = (connected: boolean): void => {
     last = connected;
-    if (connected) connectedAt = Date.now();
-    else if (connectedAt > 0) failures = Date.now() - connectedAt < minLifetime ? failures + 1 : 0;
+    if (connected) connectedAt = performance.now();
+    else if (connectedAt !== undefined)
+      failures = performance.now() - connectedAt < minLifetime ? failures + 1 : 0;
     listener(connected);
   };
   const look = (): void => {

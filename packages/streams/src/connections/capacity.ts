@@ -8,22 +8,32 @@ const connectionBytes = 64 * 1024;
 /** Part of the memory that connections may take. */
 const memoryShare = 1 / 8;
 /** Even a process that may open few files serves a few clients. */
-const minConnections = 8;
+const minFiles = 8;
 
-/** Files that this process may open. Node raises the soft limit to the hard one. */
-export function openFilesLimit(): number {
+/**
+ * Returns how many files this process may open, to which Node has raised its own limit; undefined where the
+ * system has no /proc.
+ */
+export function openFilesLimit(): number | undefined {
   try {
     const limit = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
-    return limit === undefined ? usualLimit : Number(limit);
+    return limit === undefined ? undefined : Number(limit);
   } catch {
-    return usualLimit;
+    return undefined;
   }
 }
 
-/** Connections that may use this share of the files, and an eighth of the memory, of this process. */
-export function maxConnections(share: number, files = openFilesLimit(), memory = processMemory()): number {
-  const fitting = Math.min(files * share, (memory * memoryShare) / connectionBytes);
-  return Math.max(minConnections, Math.floor(fitting));
+/** Returns a share of the files that this process may open. */
+export function shareOfFiles(share: number, files = openFilesLimit() ?? usualLimit): number {
+  return Math.max(minFiles, Math.floor(files * share));
+}
+
+/**
+ * Returns how many connections may use this share of the files, and an eighth of the memory, of this process.
+ */
+export function maxConnections(share: number): number {
+  const fitting = Math.floor((processMemory() * memoryShare) / connectionBytes);
+  return Math.max(minFiles, Math.min(shareOfFiles(share), fitting));
 }
 
 /** Bytes of memory that this process may have: of its cgroup, if that limits it. */
