@@ -1,8 +1,14 @@
 /** Images of drivers, made of programs that `interop/build` has built and programs of this machine. */
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type Descriptor, install, installProgram, Layout, makeBase } from "../suites/image-layout.ts";
+import {
+  baseConfig,
+  type Descriptor,
+  install,
+  installProgram,
+  type Layout,
+  makeLayout,
+} from "../suites/image-layout.ts";
 
 export interface DriverImage {
   /** As manifests have it. */
@@ -18,28 +24,15 @@ export interface DriverImage {
 
 /** Makes the images in a folder that it creates, each on busybox and bash; returns the OCI layout. */
 export function makeDriverImages(folder: string, images: readonly DriverImage[]): string {
-  const scratch = mkdtempSync(join(tmpdir(), "dray-images-"));
-  try {
-    const layout = new Layout(folder);
-    const base = join(scratch, "base");
-    makeBase(base);
-    const shared = layout.layer(base);
-    for (const [index, image] of images.entries())
-      layout.image([shared, ...imageLayer(image, join(scratch, `${index}`), layout)], configOf(image), [
-        image.name,
-      ]);
-    layout.close();
-    return folder;
-  } finally {
-    rmSync(scratch, { recursive: true, force: true });
-  }
+  makeLayout(folder, ({ layout, base, scratch }) => {
+    for (const [index, image] of images.entries()) {
+      const { name, command } = image;
+      const layers = [base, ...imageLayer(image, join(scratch, `${index}`), layout)];
+      layout.image(layers, { ...baseConfig, ...(command && { Cmd: command }) }, [name]);
+    }
+  });
+  return folder;
 }
-
-const configOf = ({ command }: DriverImage): object => ({
-  Env: ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
-  WorkingDir: "/",
-  ...(command && { Cmd: command }),
-});
 
 /** The layer that an image adds to the shared one; empty if it adds none. */
 function imageLayer(

@@ -22,7 +22,7 @@ export interface OciCluster {
 /** An image for pods that look at what they have. */
 export const tools: DriverImage = { name: "interop.example.com/tools:1", tools: ["ip"], command: ["sh"] };
 
-/** Why there is no such cluster on this machine; undefined if there is. */
+/** Returns why this machine cannot run such a cluster; undefined if it can. */
 export function ociObstacle(): string | undefined {
   const missing = missingPrograms(["runc", "ip", "iptables", "kubectl", ...imagePrograms]);
   return missing.length > 0 ? `programs missing: ${missing.join(", ")}` : undefined;

@@ -6,11 +6,13 @@ import {
   copyFileSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { output } from "./commands.ts";
 
@@ -21,7 +23,7 @@ export const imagePrograms = ["busybox", "bash", "tar", "ldd"] as const;
  * A small root file system. Its sh is bash: busybox's drops environment variables whose names a shell cannot
  * have.
  */
-export function makeBase(root: string): void {
+function makeBase(root: string): void {
   for (const folder of [
     "bin",
     "usr/bin",
@@ -76,6 +78,35 @@ export function installProgram(root: string, path: string, target: string): void
     if (library === `${path}:` || existsSync(join(root, library))) continue;
     mkdirSync(join(root, dirname(library)), { recursive: true });
     copyFileSync(library, join(root, library));
+  }
+}
+
+/** Part of the configuration of every image. */
+export const baseConfig = {
+  Env: ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
+  WorkingDir: "/",
+} as const;
+
+/** A layout that images are added to. */
+export interface OpenLayout {
+  readonly layout: Layout;
+  /** The layer of `makeBase`. */
+  readonly base: Descriptor;
+  /** A folder for files of layers, which is removed afterwards. */
+  readonly scratch: string;
+}
+
+/** Creates an OCI layout in a folder, with the layer of `makeBase`; `add` adds images to it. */
+export function makeLayout(folder: string, add: (open: OpenLayout) => void): void {
+  const scratch = mkdtempSync(join(tmpdir(), "dray-images-"));
+  try {
+    const layout = new Layout(folder);
+    const root = join(scratch, "base");
+    makeBase(root);
+    add({ layout, base: layout.layer(root), scratch });
+    layout.close();
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
   }
 }
 

@@ -2,21 +2,18 @@
  * The images of upstream's suites, without a registry: an OCI layout that holds the machine's busybox and
  * bash and what `interop/build` has built, under the names that the suite asks for.
  */
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, copyFileSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { type Peer, peer } from "../peers.ts";
 import { missingPrograms, output } from "./commands.ts";
-import { type Descriptor, imagePrograms, install, Layout, makeBase } from "./image-layout.ts";
+import {
+  baseConfig,
+  type Descriptor,
+  imagePrograms,
+  install,
+  type Layout,
+  makeLayout,
+} from "./image-layout.ts";
 
 interface Image {
   /** Name of the repository of the images it stands for; the suite names the versions. */
@@ -123,31 +120,22 @@ export interface Images {
 /** Makes all images, as an OCI layout in a folder that it creates. */
 export function makeImages(folder: string, conformance = false): Images {
   const names = imageNames(output(peer("e2e.test"), ["--list-images"]).split("\n"));
-  const scratch = mkdtempSync(join(tmpdir(), "dray-images-"));
-  try {
-    const layout = new Layout(folder);
-    const base = join(scratch, "base");
-    makeBase(base);
-    const shared = layout.layer(base);
+  makeLayout(folder, ({ layout, base, scratch }) => {
     const layersOf = new Map<string, readonly Descriptor[]>();
     const contents = new Map<string, readonly Descriptor[]>();
     for (const image of conformance ? [...images, ...conformanceImages] : images) {
-      const below = image.on === undefined ? [shared] : layersOf.get(image.on)!;
+      const below = image.on === undefined ? [base] : layersOf.get(image.on)!;
       const layers = [...below, ...ownLayer(image, join(scratch, image.name), layout, contents)];
       layersOf.set(image.name, layers);
       const config = {
-        Env: ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
-        WorkingDir: "/",
+        ...baseConfig,
         ...(image.user && { User: image.user }),
         ...(image.entrypoint && { Entrypoint: image.entrypoint }),
         ...(image.command && { Cmd: image.command }),
       };
       contents.set(image.name, layout.image(layers, config, names.get(image.name) ?? []));
     }
-    layout.close();
-  } finally {
-    rmSync(scratch, { recursive: true, force: true });
-  }
+  });
   const [pause] = names.get("pause") ?? [];
   if (pause === undefined) throw new Error("e2e.test --list-images: no image is named pause");
   return { layout: folder, pause };

@@ -1,6 +1,12 @@
 export { readProblem } from "./error.ts";
 export { makeFolder, makeFolderSync } from "./folder.ts";
-export { NotRegularFileError, type ReadOptions, readRegularFile, readRegularFileSync } from "./read.ts";
+export {
+  NotRegularFileError,
+  type ReadOptions,
+  readEndSync,
+  readRegularFile,
+  readRegularFileSync,
+} from "./read.ts";
 export {
   followLinksSync,
   moveFile,

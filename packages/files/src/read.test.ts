@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { temporaryFolder } from "@dray/testing/folder";
-import { type ReadOptions, readRegularFile, readRegularFileSync } from "./index.ts";
+import { type ReadOptions, readEndSync, readRegularFile, readRegularFileSync } from "./index.ts";
 
 function scratch(t: TestContext): string {
   const folder = temporaryFolder(t);
@@ -91,3 +91,12 @@ for (const [form, read] of Object.entries(forms)) {
     });
   });
 }
+
+test("the end of an open file is read", (t) => {
+  const path = join(scratch(t), "file");
+  writeFileSync(path, "0123456789");
+  const file = openSync(path, "r");
+  t.after(() => closeSync(file));
+  assert.equal(readEndSync(file, 4).toString(), "6789");
+  assert.equal(readEndSync(file, 100).toString(), "0123456789");
+});

@@ -54,6 +54,13 @@ export async function readRegularFile(path: string, options: ReadOptions): Promi
   }
 }
 
+/** Returns the last bytes of an open file, at most `maxBytes`. */
+export function readEndSync(file: number, maxBytes: number): Buffer {
+  const { size } = fstatSync(file);
+  const bytes = Buffer.alloc(Math.min(size, maxBytes));
+  return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, size - bytes.length));
+}
+
 /** Synchronous `readRegularFile`. */
 export function readRegularFileSync(path: string, options: ReadOptions): Buffer {
   try {

@@ -6,8 +6,9 @@ import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { promisify } from "node:util";
 import { systemClock } from "@dray/client";
-import { createAuthority, issueCertificate, type Listener } from "../index.ts";
+import type { Listener } from "../index.ts";
 import { adminToken, type TestServer, testServer } from "../testing/server.ts";
+import { testServing } from "../testing/serving.ts";
 
 const resourcePath = "/openapi/v3/apis/resource.k8s.io/v1";
 const claimPath = "/apis/resource.k8s.io/v1/namespaces/{namespace}/resourceclaims/{name}";
@@ -296,18 +297,12 @@ suite("kubectl", { skip: await kubectlReason() }, () => {
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "dray-openapi-"));
-    const now = Date.now();
-    const authority = await createAuthority("test-ca", now);
-    const pair = await issueCertificate(
-      authority,
-      { commonName: "kube-apiserver", ipAddresses: ["127.0.0.1"], usages: ["server"] },
-      now,
-    );
-    tested = await testServer({ serving: { ...pair, clientAuthority: authority.certificate } });
+    const serving = await testServing();
+    tested = await testServer({ serving });
     listener = await tested.server.listen();
     const cluster = {
       server: listener.url,
-      "certificate-authority-data": Buffer.from(authority.certificate).toString("base64"),
+      "certificate-authority-data": Buffer.from(serving.clientAuthority).toString("base64"),
     };
     const config = {
       apiVersion: "v1",

@@ -5,17 +5,10 @@ import { request } from "node:https";
 import { test } from "node:test";
 import { type Log, silentLog } from "@dray/client";
 import { eventually } from "@dray/testing/eventually";
-import { createAuthority, issueCertificate } from "../index.ts";
 import { testServer } from "../testing/server.ts";
+import { testServing } from "../testing/serving.ts";
 
-const now = Date.now();
-const authority = await createAuthority("test-ca", now);
-const pair = await issueCertificate(
-  authority,
-  { commonName: "kube-apiserver", ipAddresses: ["127.0.0.1"], usages: ["server"] },
-  now,
-);
-const serving = { ...pair, clientAuthority: authority.certificate };
+const serving = await testServing();
 const maps = "/api/v1/namespaces/default/configmaps";
 const authorization = "Bearer admin-token";
 
@@ -30,14 +23,14 @@ test("a hundred watchers that never read cost bounded memory, are disconnected, 
   const before = process.memoryUsage.rss();
 
   const dead = Array.from({ length: 100 }, () => {
-    const watch = request(url, { ca: authority.certificate, headers: { authorization } }, (response) =>
+    const watch = request(url, { ca: serving.clientAuthority, headers: { authorization } }, (response) =>
       response.pause(),
     );
     watch.on("error", () => {});
     watch.end();
     return watch;
   });
-  const session = connect(listener.url, { ca: authority.certificate });
+  const session = connect(listener.url, { ca: serving.clientAuthority });
   const alive = session.request({ ":path": `${maps}?watch=true`, authorization });
   let seen = 0;
   alive.setEncoding("utf8").on("data", (text: string) => {

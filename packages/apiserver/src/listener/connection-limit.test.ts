@@ -5,16 +5,10 @@ import { type Socket, connect as tcpConnect } from "node:net";
 import { type TestContext, test } from "node:test";
 import { type TLSSocket, connect as tlsConnect } from "node:tls";
 import { problemLog } from "@dray/testing/log";
-import { createAuthority, issueCertificate } from "../index.ts";
 import { adminToken, testServer } from "../testing/server.ts";
+import { testServing } from "../testing/serving.ts";
 
-const now = Date.now();
-const authority = await createAuthority("test-ca", now);
-const pair = await issueCertificate(
-  authority,
-  { commonName: "kube-apiserver", ipAddresses: ["127.0.0.1"], usages: ["server"] },
-  now,
-);
+const serving = await testServing();
 const authorization = `Bearer ${adminToken}`;
 const watch = "/api/v1/namespaces?watch=true";
 
@@ -30,7 +24,6 @@ interface Limited {
 
 async function limitedServer(t: TestContext, maxConnections: number): Promise<Limited> {
   const { log, problems } = problemLog();
-  const serving = { ...pair, clientAuthority: authority.certificate };
   const { server } = await testServer({ serving, log });
   const { url, port } = await server.listen({ maxConnections });
   const at = { port, host: "127.0.0.1" };
@@ -49,7 +42,7 @@ async function limitedServer(t: TestContext, maxConnections: number): Promise<Li
       return socket;
     },
     async get(path) {
-      const socket = tlsConnect({ ...at, ca: authority.certificate });
+      const socket = tlsConnect({ ...at, ca: serving.clientAuthority });
       opened.push(socket);
       socket.on("error", () => {});
       socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n\r\n`);
@@ -59,7 +52,7 @@ async function limitedServer(t: TestContext, maxConnections: number): Promise<Li
       return { socket, response: await promise };
     },
     async stream(path) {
-      const session = connect(url, { ca: authority.certificate });
+      const session = connect(url, { ca: serving.clientAuthority });
       opened.push(session);
       session.on("error", () => {});
       const stream = session.request({ ":path": path, authorization });

@@ -6,18 +6,11 @@ import { type TestContext, test } from "node:test";
 import { connect as tlsConnect } from "node:tls";
 import { type Clock, systemClock } from "@dray/client";
 import { realTime } from "@dray/testing/eventually";
-import { createAuthority, issueCertificate } from "../index.ts";
 import { testServer } from "../testing/server.ts";
+import { testServing } from "../testing/serving.ts";
 import type { ListenOptions } from "./listener.ts";
 
-const now = Date.now();
-const authority = await createAuthority("test-ca", now);
-const pair = await issueCertificate(
-  authority,
-  { commonName: "kube-apiserver", ipAddresses: ["127.0.0.1"], usages: ["server"] },
-  now,
-);
-const serving = { ...pair, clientAuthority: authority.certificate };
+const serving = await testServing();
 const authorization = "Bearer admin-token";
 
 /** The system's clock, except that delays within these bounds elapse when the test calls `pass`. */
@@ -51,7 +44,7 @@ async function listening(t: TestContext, options: ListenOptions = {}, clock: Clo
   return { port, url, call };
 }
 
-const tls = (port: number) => tlsConnect({ port, host: "127.0.0.1", ca: authority.certificate });
+const tls = (port: number) => tlsConnect({ port, host: "127.0.0.1", ca: serving.clientAuthority });
 
 test("a connection without a TLS handshake is closed", async (t) => {
   const { port } = await listening(t, { timeouts: { header: 200 } });
@@ -88,7 +81,7 @@ test("an idle connection is kept alive for a while, and then closed, over HTTP/1
 test("an idle connection is closed with GOAWAY, one with a watch is not, over HTTP/2", async (t) => {
   const clock = partialClock(1_000, 90_000);
   const { url } = await listening(t, {}, clock);
-  const [idle, busy] = [0, 1].map(() => connect(url, { ca: authority.certificate }));
+  const [idle, busy] = [0, 1].map(() => connect(url, { ca: serving.clientAuthority }));
   t.after(() => busy!.destroy());
   await once((await ask(idle!, "/livez")).resume(), "close");
   const watch = await ask(busy!, "/api/v1/namespaces?watch=true");
@@ -131,7 +124,7 @@ test("a client that reads nothing of a large response is disconnected over HTTP/
   socket.on("error", () => {});
   socket.write(`GET ${maps} HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n\r\n`);
   await once(socket, "readable");
-  const session = connect(url, { ca: authority.certificate });
+  const session = connect(url, { ca: serving.clientAuthority });
   t.after(() => session.destroy());
   const stream = await ask(session, maps);
   await realTime(100, "nothing says that the buffers of both connections are full");

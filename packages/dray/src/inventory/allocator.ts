@@ -42,6 +42,9 @@ export function allocatorOf(world: World, features: Features, environment?: Devi
   return allocator;
 }
 
+/** Key of the taint of cordoned nodes. */
+export const cordonTaint = "node.kubernetes.io/unschedulable";
+
 /**
  * Returns the nodes for new pods: those that are neither cordoned nor broken. Other taints can be tolerated.
  */

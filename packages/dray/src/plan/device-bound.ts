@@ -2,6 +2,7 @@ import { type Features, untolerated } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
 import { createdPodClaims } from "@dray/api/pod";
 import type { DeviceRequest, ResourceClaim } from "@dray/api/resource/v1";
+import { cordonTaint } from "../inventory/allocator.ts";
 import { Inventory } from "../inventory/inventory.ts";
 import type { Shape } from "../inventory/shapes.ts";
 import { jsonText } from "../manifests/json-text.ts";
@@ -101,7 +102,7 @@ const shapeOf = (request: ExactRequest, index: number): Shape => ({
   constraints: [],
 });
 
-/** Undefined: any number, or more than can be counted. */
+/** Undefined: no limit, or more than can be counted. */
 function roomFor(inventory: Inventory, shape: Shape, nodes: readonly Node[]): number | undefined {
   const headroom = inventory.headroom(shape, [...nodes]);
   return headroom === undefined || headroom.isLowerBound ? undefined : headroom.count;
@@ -109,7 +110,7 @@ function roomFor(inventory: Inventory, shape: Shape, nodes: readonly Node[]): nu
 
 /** Returns the nodes whose taints some waiting pod tolerates. */
 function openTo(world: World, waiting: readonly Pod[]): Node[] {
-  const cordon = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" } as const;
+  const cordon = { key: cordonTaint, effect: "NoSchedule" } as const;
   return world
     .all("Node")
     .map(({ object }) => object)

@@ -1,6 +1,7 @@
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import { constants } from "node:os";
 import type { ProcessEnd } from "@dray/cluster";
+import { readEndSync } from "@dray/files";
 
 /** Bytes at the end of a file in which the last words of a process are looked for. */
 const tailLength = 64 * 1024;
@@ -48,10 +49,7 @@ function endOf(file: string): string {
     return "";
   }
   try {
-    const { size } = fstatSync(descriptor);
-    const bytes = Buffer.alloc(Math.min(size, tailLength));
-    const read = readSync(descriptor, bytes, 0, bytes.length, size - bytes.length);
-    return bytes.toString("latin1", 0, read);
+    return readEndSync(descriptor, tailLength).toString("latin1");
   } finally {
     closeSync(descriptor);
   }

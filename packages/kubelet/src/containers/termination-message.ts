@@ -1,4 +1,5 @@
-import { closeSync, fstatSync, readSync } from "node:fs";
+import { closeSync } from "node:fs";
+import { readEndSync } from "@dray/files";
 import { openFile } from "../base/open-file.ts";
 
 /** `MaxContainerTerminationMessageLength`, in bytes. */
@@ -14,10 +15,7 @@ export function terminationMessage(path: string): string {
   try {
     const file = openFile(path);
     try {
-      const { size } = fstatSync(file);
-      const bytes = Buffer.alloc(Math.min(size, maxBytes));
-      const count = readSync(file, bytes, 0, bytes.length, size - bytes.length);
-      return bytes.toString("utf8", 0, count);
+      return readEndSync(file, maxBytes).toString("utf8");
     } finally {
       closeSync(file);
     }
