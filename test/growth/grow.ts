@@ -82,7 +82,7 @@ function wideMap(present: unknown, { type, field }: Place, examples: Examples, g
 const identifying =
   /^(?:name|key|uid|mountPath|devicePath|ip|id|device|request|topologyKey|containerPort|port|type)$/;
 
-/** The element as number `index` of its list: what tells elements apart differs. */
+/** Returns a copy of a list element whose identifying fields differ by `index`. */
 function varied(
   element: unknown,
   type: FieldType,

@@ -82,7 +82,7 @@ export async function deleteCollection(context: Context): Promise<ApiResponse> {
 
 /**
  * Deletes some at a time: writes that wait together share a sync of the disk. Stops at the first error, and
- * when nobody waits for the response any more.
+ * when the client has gone or the time of the request is over.
  *
  * Upstream: registry/generic/registry/store.go, DeleteCollection; its workers (--delete-collection-workers).
  */

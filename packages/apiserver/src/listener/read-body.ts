@@ -25,9 +25,7 @@ export function declaredLength({ headers }: Exchange): number | undefined {
 interface Reading {
   readonly clock: Clock;
   readonly progressTimeout: number;
-  /**
-   * Called when a body exceeds the size of a small one. Returns false if there is no room for it.
-   */
+  /** Takes room for a body that turns out to be large; false: all room is taken. */
   readonly takeRoom: () => boolean;
 }
 

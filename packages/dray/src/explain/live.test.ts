@@ -178,7 +178,7 @@ test("missing rights are named with the facts that need them, and a way to get t
   );
   assert.match(few.stderr, /`dray explain --rights` prints/);
   assert.match(rights.stdout, /^kubectl create clusterrole dray-explain --verb=list --resource=nodes,pods,/);
-  // Without the right to list nodes, "there are no nodes" would be false.
+  // The user may not list nodes, so nothing is said about how many there are.
   assert.deepEqual([nodes.code, nodes.stdout], [2, ""]);
   assert.match(
     nodes.stderr,

@@ -292,14 +292,14 @@ test("a node that is not ready is named with its condition, and its recovery tri
   const answer = await explained("pod/waits", [{ ...broken, status }, ...objects]);
   assert.equal(
     changes(answer)[0],
-    "node-ready: node a in order again (it is not ready: KubeletNotReady: no network plugin): a",
+    "node-ready: node a healthy again (it is not ready: KubeletNotReady: no network plugin): a",
   );
   const full = node("a", {
     spec: { taints: [{ key: "node.kubernetes.io/disk-pressure", effect: "NoSchedule" }] },
   });
   assert.equal(
     changes(await explained("pod/waits", [full, ...objects]))[0],
-    "node-ready: node a in order again (it has the taint node.kubernetes.io/disk-pressure): a",
+    "node-ready: node a healthy again (it has the taint node.kubernetes.io/disk-pressure): a",
   );
 });
 

@@ -54,7 +54,7 @@ export class Headrooms {
     this.#packing = new Packing(maxSteps);
   }
 
-  /** Undefined: any number fits, as they take no devices, or devices that are shared without limit. */
+  /** Undefined: no limit, as they take no devices, or devices that are shared without limit. */
   of(shape: Shape, wanted: readonly Node[]): Headroom | undefined {
     if (takesNothing(shape)) return undefined;
     const candidates = this.#sources.allocator.candidates([claimOf(shape)]);

@@ -59,7 +59,7 @@ export class Inventory {
 
   /**
    * Returns how many more claims of the shape fit on the nodes, by default on those that take pods.
-   * Undefined: any number.
+   * Undefined: no limit.
    */
   headroom(shape: Shape, nodes = openNodes(this.world)): Headroom | undefined {
     this.#headrooms ??= new Headrooms({

@@ -68,6 +68,6 @@ export function singleClaims(shape: Shape): ResourceClaim[] {
   );
 }
 
-/** Admin access takes no device: any number of such claims fits. */
+/** Admin access takes no device, so there is no limit of such claims. */
 export const takesNothing = ({ requests }: Shape): boolean =>
   requests.every(({ exactly }) => exactly?.adminAccess === true);

@@ -2,7 +2,7 @@ import { columns as aligned } from "./columns.ts";
 
 /** The width and the parts of a table. */
 export interface TableFormat {
-  /** Maximum width of a line; Infinity: any. */
+  /** Maximum width of a line; Infinity: no limit. */
   readonly width: number;
   /** `-o wide`: all columns, each row on one line, whatever the width. */
   readonly wide: boolean;

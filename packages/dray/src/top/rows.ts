@@ -152,14 +152,14 @@ export interface ClassRow {
   readonly allocated: number;
   /** Devices of the class in claims without an allocation. */
   readonly pending: number;
-  /** Claims for one device; null: any number fits. */
+  /** Claims for one device; null: no limit. */
   readonly headroom: HeadroomData | null;
 }
 
 export interface TemplateRow {
   readonly template: string;
   readonly classes: readonly string[];
-  /** null: any number fits. */
+  /** null: no limit. */
   readonly headroom: HeadroomData | null;
 }
 

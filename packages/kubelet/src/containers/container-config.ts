@@ -163,7 +163,7 @@ function makeTerminationLog(
   const path = join(pods, metadata.uid, "containers", container, `${attempt}.termination`);
   makeFolderSync(dirname(path), 0o755);
   writeFileSync(path, "", { flag: "a" });
-  // The container may run as any user.
+  // Users of all containers write to it.
   chmodSync(path, 0o666);
   return path;
 }

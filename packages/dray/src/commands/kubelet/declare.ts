@@ -152,7 +152,7 @@ function addLimitOptions(command: Command): void {
       "remove images that were unused for this time; 0s: never (default: 0s)",
     )
     .addOption(allowedUnsafeSysctls().default(undefined, "none"))
-    .option("--pod-max-pids <count>", "maximum number of processes of a pod; -1: any number (default: -1)")
+    .option("--pod-max-pids <count>", "maximum number of processes of a pod; -1: no limit (default: -1)")
     .option("--node-labels <labels>", "labels of the Node, as in zone=a,disk=ssd (default: none)", joined)
     .option(
       "--register-with-taints <taints>",

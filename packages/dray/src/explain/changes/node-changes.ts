@@ -1,5 +1,6 @@
 import { untolerated } from "@dray/api";
 import type { Node, Pod, Taint } from "@dray/api/core/v1";
+import { cordonTaint } from "../../inventory/allocator.ts";
 import type { NodeRefusal } from "../../plan/explain.ts";
 import type { Trial } from "../trial.ts";
 import type { Candidate } from "./attempts.ts";
@@ -46,8 +47,6 @@ function tolerations(trial: Trial, blocked: Pod, nodes: readonly Node[]): Candid
   }));
 }
 
-const cordonTaint = "node.kubernetes.io/unschedulable";
-
 /** Upstream: pkg/controller/nodelifecycle sets these taints by the conditions of the node. */
 const isCondition = ({ key }: Taint): boolean => key.startsWith("node.kubernetes.io/");
 
@@ -63,7 +62,7 @@ function recovered(blocked: Pod, nodes: readonly Node[]): Candidate[] {
     const taints = (node.spec.taints ?? []).filter((each) => !keys.includes(each.key));
     return {
       kind: "node-ready",
-      text: `node ${name} in order again (${brokenText(node, keys)})`,
+      text: `node ${name} healthy again (${brokenText(node, keys)})`,
       about: { node: name },
       edits: [{ object: node, edit: (): Node => ({ ...node, spec: { ...node.spec, taints } }) }],
     };
