@@ -162,6 +162,23 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
+/**
+ * True when no thread of a process runs: each is stopped or has ended. The state of the process is that of its
+ * first thread alone, which a signal stops before others have ended their system calls.
+ */
+export function isStopped(pid: number): boolean {
+  let threads: string[];
+  try {
+    threads = readdirSync(`/proc/${pid}/task`);
+  } catch {
+    return true;
+  }
+  return threads.every((thread) => {
+    const line = readOrUndefined(`/proc/${pid}/task/${thread}/stat`);
+    return ["T", "t", "Z", "X", undefined].includes(line && parseStat(line)?.state);
+  });
+}
+
 /** ID of this boot of the machine. */
 export function bootId(): string {
   return readOrUndefined("/proc/sys/kernel/random/boot_id")?.trim() ?? "";

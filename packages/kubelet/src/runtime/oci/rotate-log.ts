@@ -1,4 +1,4 @@
-import { processStat, signal } from "../host/processes.ts";
+import { isStopped, processStat, signal } from "../host/processes.ts";
 import type { OciContainer } from "./container.ts";
 
 /**
@@ -12,8 +12,7 @@ export async function rotateLog(container: OciContainer, to: string): Promise<vo
   const pid = process === undefined || !tty ? process?.pid : processStat(process.pid)?.parent;
   if (pid !== undefined) {
     signal(pid, "SIGSTOP");
-    while (!["T", "t", "Z", "X", undefined].includes(processStat(pid)?.state))
-      await new Promise((resolve) => setImmediate(resolve));
+    while (!isStopped(pid)) await new Promise((resolve) => setImmediate(resolve));
   }
   try {
     container.rotateLog(to);
