@@ -10,6 +10,7 @@ import { devicesOf, idOf, resultsOf } from "../inventory/devices.ts";
 import { deviceClass, features, partitionedGpu, worldOf, worldOfText } from "../inventory/testing.ts";
 import { type Schema, violations } from "../observe/json-schema.ts";
 import { claim, gpuClass, type Manifest, node, slice, template } from "../plan/testing.ts";
+import { plainFormat } from "../text/table.ts";
 import { costOf } from "./cost.ts";
 import type { ClassCost, CostData } from "./data.ts";
 import { costText } from "./print.ts";
@@ -217,6 +218,22 @@ test("text: a row for each class, ranges where it depends", () => {
     [
       "OBJECT                    PODS   CLAIMS   CLASS   DEVICES   CAPACITY       COUNTERS",
       "ResourceClaim default/c   0      1        gpu     2         memory 160Gi   -",
+      "",
+    ].join("\n"),
+  );
+});
+
+test("text: a narrow terminal does without columns that say nothing before words are broken", () => {
+  const data = cost([template("large-gpu", { count: 2 }), claim("c")]);
+  assert.equal(
+    costText(data, { ...plainFormat, width: 66 }),
+    [
+      "OBJECT                   PODS  CLAIMS  CLASS  DEVICES  CAPACITY",
+      "ResourceClaimTemplate    0     1       gpu    2        -",
+      "default/large-gpu",
+      "ResourceClaim default/c  0     1       gpu    1        -",
+      "total                                  gpu    1        -",
+      "(narrow terminal: without COUNTERS; -o wide has all columns)",
       "",
     ].join("\n"),
   );

@@ -5,17 +5,21 @@ const long = (title: string): Column => ({ title, wraps: true });
 
 /** Formats costs for people. Wide: also each claim with its alternatives, and the charges of quotas. */
 export function costText({ subjects, total }: CostData, format: TableFormat = plainFormat): string {
-  const header = [
-    ...[long("OBJECT"), "PODS", "CLAIMS", long("CLASS"), "DEVICES"],
-    ...[long("CAPACITY"), long("COUNTERS")],
-  ];
   const own = subjects.flatMap((subject) => {
     const claims = subject.claims.reduce((sum, each) => sum + each.claims, 0);
     return rowsOf([subject.object, podsText(subject), String(claims)], subject.classes);
   });
   const all =
     total === null || subjects.length < 2 || !format.headers ? [] : rowsOf(["total", "", ""], total.classes);
-  const tables = [table(header, [...own, ...all], format)];
+  const rows = [...own, ...all];
+  // A narrow terminal does without what says nothing, rather than break words of the other columns.
+  const held = (title: string, i: number): Column =>
+    rows.every((row) => row[i] === "-") ? { ...long(title), drop: i } : long(title);
+  const header = [
+    ...[long("OBJECT"), "PODS", "CLAIMS", long("CLASS"), "DEVICES"],
+    ...[held("CAPACITY", 5), held("COUNTERS", 6)],
+  ];
+  const tables = [table(header, rows, format)];
   // Rows without titles are of one kind.
   if (format.wide && format.headers) {
     tables.push(
