@@ -107,3 +107,15 @@ test("a container does not start on something else than what was planned to be m
   assert.equal(run(table).status, 0, run(table).stderr);
   assert.equal(run(table.replaceAll(`${planned} `, `${other} `)).status, 1);
 });
+
+test("only a proc file system covers /proc", (t) => {
+  const folder = temporaryFolder(t);
+  const plan = (hostPath: string, containerPath: string) =>
+    planRoot([{ hostPath, containerPath, readOnly: false }], folder);
+  assert.throws(() => plan(folder, "/proc"), {
+    reason: "RunContainerError",
+    message: `cannot mount at /proc: only a proc file system can be there, and ${folder} is none`,
+  });
+  assert.throws(() => plan(folder, "/tmp/.././proc/"), /cannot mount at/);
+  assert.ok(plan("/proc", "/proc").mounts.some(({ target }) => target === "/proc"));
+});

@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readlinkSync,
   realpathSync,
+  statfsSync,
   statSync,
   writeFileSync,
 } from "node:fs";
@@ -72,6 +73,9 @@ export interface RootPlan {
 /** Devices that every container may use. */
 const harmlessDevices = ["null", "zero", "full", "random", "urandom", "tty"];
 const standardLinks = ["fd", "stdin", "stdout", "stderr"];
+
+/** Type of a proc file system in statfs(2): runc lets no other one cover /proc (`checkProcMount`). */
+const procMagic = 0x9fa0;
 
 /** Read-only and masked paths of /proc (OCI runtimes: `readonlyPaths`, `maskedPaths`). */
 const readOnlyProc = ["sys", "sysrq-trigger", "irq", "bus", "fs"];
@@ -176,6 +180,11 @@ function place(tree: NodeTree, mount: MountConfig): void {
       const there = parent.children.get(name);
       if (there !== undefined && there.file !== file)
         throw problem(mount.containerPath, `${there.file ? "a file" : "a directory"} is there already`);
+      if (parent === tree.root && name === "proc" && statfsSync(mount.hostPath).type !== procMagic)
+        throw problem(
+          mount.containerPath,
+          `only a proc file system can be there, and ${mount.hostPath} is none`,
+        );
       parent.children.set(name, {
         kind: "bind",
         source: mount.hostPath,
