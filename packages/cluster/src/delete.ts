@@ -1,4 +1,5 @@
 import { existsSync, rmdirSync, rmSync } from "node:fs";
+import { removeFolder } from "@dray/files";
 import { removeFromKubeconfigs } from "./credentials/kubeconfigs.ts";
 import { readSoundConfig } from "./data-dir/config.ts";
 import type { Layout } from "./data-dir/layout.ts";
@@ -49,7 +50,7 @@ export async function deleteData(
     fleetFile,
     configFile,
   ])
-    rmSync(path, { recursive: true, force: true });
+    await removeFolder(path);
   if (!existsSync(dataDir)) return;
   try {
     rmdirSync(dataDir);

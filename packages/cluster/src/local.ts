@@ -1,9 +1,10 @@
 import type { ChildProcess } from "node:child_process";
-import { existsSync, readdirSync, rmdirSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, rmdirSync } from "node:fs";
 import type { Server } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, type Log, silentLog, systemClock } from "@dray/client";
+import { removeFolder } from "@dray/files";
 import { type ControlPlane, startControlPlane } from "./control-plane/control-plane.ts";
 import {
   type CredentialOptions,
@@ -305,7 +306,7 @@ export async function cleanUpRun(layout: Layout): Promise<void> {
       await cleanUpNode(root, silentLog).catch((error: Error) => failures.push(`${root}: ${error.message}`));
   }
   if (failures.length > 0) throw new Error(`what nodes have left cannot be removed: ${failures.join("; ")}`);
-  rmSync(layout.runDir, { recursive: true, force: true });
+  await removeFolder(layout.runDir);
   try {
     rmdirSync(dirname(layout.runDir));
   } catch {

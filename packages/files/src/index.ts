@@ -7,6 +7,7 @@ export {
   readRegularFile,
   readRegularFileSync,
 } from "./read.ts";
+export { removeFolder } from "./remove.ts";
 export {
   followLinksSync,
   moveFile,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { StatusError } from "@dray/api";
 import { Node, Pod } from "@dray/api/core/v1";
 import { type Client, type Clock, silentLog, sleep } from "@dray/client";
-import { makeFolderSync } from "@dray/files";
+import { makeFolderSync, removeFolder } from "@dray/files";
 import type { Layout } from "../data-dir/layout.ts";
 import { ProgressDeadline } from "../process/progress-deadline.ts";
 import type { AgentsProcess, FailedAgent, NodeFiles } from "./agents.ts";
@@ -139,7 +139,7 @@ export async function removeNodes(
     for (const file of [`node-${name}`, `node-${name}-server`])
       for (const suffix of [".crt", ".key"]) rmSync(join(layout.pki, file + suffix), { force: true });
     rmSync(layout.nodeKubeconfig(name), { force: true });
-    rmSync(layout.nodeVolumes(name), { recursive: true, force: true });
+    await removeFolder(layout.nodeVolumes(name));
   }
 }
 
@@ -148,7 +148,7 @@ export async function removeNodeRoot(layout: Layout, index: number): Promise<voi
   const { cleanUpNode } = await import("@dray/kubelet");
   const root = layout.nodeRoot(index);
   await cleanUpNode(root, silentLog);
-  rmSync(root, { recursive: true, force: true });
+  await removeFolder(root);
 }
 
 function ifMissing(error: unknown): void {

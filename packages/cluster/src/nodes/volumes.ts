@@ -1,8 +1,8 @@
-import { existsSync, lstatSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, symlinkSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { PersistentVolume } from "@dray/api/core/v1";
 import type { Client } from "@dray/client";
-import { makeFolderSync } from "@dray/files";
+import { makeFolderSync, removeFolder } from "@dray/files";
 import type { Layout } from "../data-dir/layout.ts";
 
 /** Folder of the volumes of the default storage class on a node. */
@@ -30,5 +30,5 @@ export async function removeLostVolumes(layout: Layout, client: Client): Promise
   const known = new Set(items.map(({ spec }) => basename(spec?.hostPath?.path ?? "")));
   for (const node of readdirSync(layout.volumes))
     for (const volume of readdirSync(join(layout.volumes, node)))
-      if (!known.has(volume)) rmSync(join(layout.volumes, node, volume), { recursive: true, force: true });
+      if (!known.has(volume)) await removeFolder(join(layout.volumes, node, volume));
 }

@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { lstatSync, readFileSync, rmSync } from "node:fs";
+import { lstatSync, readFileSync } from "node:fs";
+import { removeFolder } from "@dray/files";
 import { identityOf, type OpenEntry } from "./open-entry.ts";
 
 /** Number of CAP_SYS_ADMIN (linux/capability.h). */
@@ -66,9 +67,9 @@ export function unmountBelow(path: string): void {
 }
 
 /** Removes a folder and its contents. Unmounts first, so that no file system of the machine is emptied. */
-export function removeTree(path: string): void {
+export async function removeTree(path: string): Promise<void> {
   unmountBelow(path);
-  rmSync(path, { recursive: true, force: true });
+  await removeFolder(path);
 }
 
 /** Runs a program, which inherits `descriptor` as its own 3. */

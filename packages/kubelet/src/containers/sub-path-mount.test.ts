@@ -48,7 +48,7 @@ describe("the mount of a subPath", { skip }, () => {
     assert.deepEqual(readdirSync(target), ["mine"]);
   });
 
-  test("stays for the next container, unless the subPath names something else", (context) => {
+  test("stays for the next container, unless the subPath names something else", async (context) => {
     const { volume, pod, mount } = hostile(context);
     const { hostPath, volumePath } = mount("inside");
     assert.equal(volumePath, volume);
@@ -60,7 +60,7 @@ describe("the mount of a subPath", { skip }, () => {
     assert.deepEqual(readdirSync(mount("inside").hostPath), []);
     writeFileSync(join(volume, "file"), "text");
     assert.equal(readFileSync(mount("file").hostPath, "utf8"), "text");
-    removeTree(pod);
+    await removeTree(pod);
     assert.ok(!isMountPoint(hostPath));
     assert.deepEqual(readdirSync(volume).sort(), ["before", "evil", "file", "inside"]);
   });

@@ -3,7 +3,6 @@ import type { Pod } from "@dray/api/core/v1";
 import type { NodePaths } from "../base/paths.ts";
 import { podLogDirectory } from "../containers/container-config.ts";
 import type { RuntimeService } from "../runtime/service.ts";
-import { diskUsage, treeUsage } from "../volumes/disk-usage.ts";
 import { emptyDir as emptyDirPlugin } from "../volumes/kinds/empty-dir.ts";
 import type { Volumes } from "../volumes/volumes.ts";
 import type { PodUsage } from "./ranking.ts";
@@ -32,14 +31,14 @@ export async function podUsages(
         .map(async ({ id, config: { name } }) => ({
           name,
           memory: BigInt(Math.round(stats.get(id)?.memoryWorkingSetBytes ?? 0)),
-          logs: await diskUsage(join(logs, name)),
+          logs: (await volumes.usage.of(join(logs, name))).bytes,
         })),
     );
     if (containers.length === 0) continue;
     const folders = (pod.spec.volumes ?? [])
       .filter(({ emptyDir }) => emptyDir !== undefined && (emptyDir.medium ?? "") === "")
       .map(({ name }) => volumes.folder(pod, emptyDirPlugin, name));
-    const trees = await Promise.all([logs, ...folders].map(treeUsage));
+    const trees = await Promise.all([logs, ...folders].map((path) => volumes.usage.of(path)));
     usages.set(pod.metadata.uid, {
       memory: containers.reduce((sum, { memory }) => sum + memory, 0n),
       disk: trees.reduce((sum, { bytes }) => sum + bytes, 0n),

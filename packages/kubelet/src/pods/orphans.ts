@@ -55,11 +55,11 @@ export class OrphanSweep {
       return;
     }
     if (this.#stopped) return;
-    for (const uid of this.#entries(paths.pods)) this.#remove(uid, join(paths.pods, uid), sandboxed);
+    for (const uid of this.#entries(paths.pods)) await this.#remove(uid, join(paths.pods, uid), sandboxed);
     // NAMESPACE_NAME_UID, none of which has an underscore.
     for (const name of this.#entries(paths.podLogs)) {
       const parts = name.split("_");
-      if (parts.length === 3) this.#remove(parts[2] ?? "", join(paths.podLogs, name), sandboxed);
+      if (parts.length === 3) await this.#remove(parts[2] ?? "", join(paths.podLogs, name), sandboxed);
     }
   }
 
@@ -72,11 +72,11 @@ export class OrphanSweep {
     }
   }
 
-  #remove(uid: string, path: string, sandboxed: ReadonlySet<string>): void {
+  async #remove(uid: string, path: string, sandboxed: ReadonlySet<string>): Promise<void> {
     const { log, isKnown } = this.#options;
     if (isKnown(uid) || sandboxed.has(uid)) return;
     try {
-      removeTree(path);
+      await removeTree(path);
       log.info({ pod: uid, path }, "removed what was left of a pod that is gone");
     } catch (error) {
       log.warn({ pod: uid, path, err: error }, "cannot remove what was left of a pod that is gone");

@@ -5,7 +5,6 @@ import { timeText } from "@dray/client";
 import type { NodePaths } from "../base/paths.ts";
 import { podLogDirectory } from "../containers/container-config.ts";
 import { metricText, type Sample } from "../metrics/prometheus.ts";
-import { diskUsage } from "../volumes/disk-usage.ts";
 import { emptyDir as emptyDirPlugin } from "../volumes/kinds/empty-dir.ts";
 import type { Volumes } from "../volumes/volumes.ts";
 import { type MeasuredContainer, type Measurement, type MeasureOptions, measure } from "./measure.ts";
@@ -165,11 +164,11 @@ export class NodeStatistics {
   async #disks(pod: Pod): Promise<Pick<PodUse, "volume" | "ephemeral-storage">> {
     const { volumes, paths } = this.#options;
     const disk = this.#disk();
-    let total = Number(await diskUsage(podLogDirectory(paths, pod)));
+    let total = Number((await volumes.usage.of(podLogDirectory(paths, pod))).bytes);
     const volume: VolumeUse[] = [];
     for (const { name, emptyDir } of pod.spec.volumes ?? []) {
       if (emptyDir === undefined) continue;
-      const usedBytes = Number(await diskUsage(volumes.folder(pod, emptyDirPlugin, name)));
+      const usedBytes = Number((await volumes.usage.of(volumes.folder(pod, emptyDirPlugin, name))).bytes);
       if (!emptyDir.medium) total += usedBytes;
       volume.push({ ...disk, name, usedBytes });
     }

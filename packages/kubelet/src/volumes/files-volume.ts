@@ -41,7 +41,7 @@ export function filesVolume<K extends FilesKind>(kind: FilesVolume<K>): VolumePl
         const from = sourceOf(plugin, projection, { pod, volume, index });
         for (const file of await plugin.files(from, defaultMode, host)) files.push(file);
       }
-      writeOwned(folder, files, pod, host);
+      await writeOwned(folder, files, pod, host);
       return { path: folder, readOnly: true };
     },
     refreshAt({ pod, name: volume, source }, last, host) {
@@ -69,7 +69,12 @@ function sourceOf(
 }
 
 /** Writes the files of a volume, which belong to the user and the group of the pod. */
-function writeOwned(folder: string, files: readonly VolumeFile[], pod: Pod, host: VolumeHost): void {
+async function writeOwned(
+  folder: string,
+  files: readonly VolumeFile[],
+  pod: Pod,
+  host: VolumeHost,
+): Promise<void> {
   // An agent that is not root owns its files, and cannot give them away.
   const isRoot = process.getuid?.() === 0;
   const reader = takesUserOfRuntime(pod) ? host.userOfPod(pod.metadata.uid) : undefined;
@@ -79,5 +84,5 @@ function writeOwned(folder: string, files: readonly VolumeFile[], pod: Pod, host
     const owner = user ?? ((file.mode & 0o004) === 0 ? reader : undefined);
     return owner === undefined ? file : { ...file, user: owner };
   });
-  writeFiles(folder, owned, isRoot ? fsGroupOf(pod) : undefined);
+  await writeFiles(folder, owned, isRoot ? fsGroupOf(pod) : undefined);
 }

@@ -12,6 +12,7 @@ import {
   statSync,
 } from "node:fs";
 import type { Pod } from "@dray/api/core/v1";
+import { Turns } from "../base/turns.ts";
 
 const setgid = 0o2000;
 
@@ -61,37 +62,59 @@ export interface Ownership {
  *
  * Upstream: pkg/volume/volume_linux.go, ChangePermissions.
  */
-export function giveToGroup(path: string, { group, readOnly, onRootMismatch }: Ownership): void {
+export async function giveToGroup(
+  path: string,
+  { group, readOnly, onRootMismatch }: Ownership,
+): Promise<void> {
   const bits = readOnly ? 0o440 : 0o660;
   if (onRootMismatch && fits(statSync(path), group, bits | 0o110 | setgid)) return;
-  change(path, lstatSync(path), group, bits);
+  await new Change(group, bits).make(path, lstatSync(path), 0);
 }
 
 function fits(stat: Stats, group: number, bits: number): boolean {
   return stat.gid === group && stat.isDirectory() && (stat.mode & bits) === bits;
 }
 
-function change(path: string, stat: Stats, group: number, bits: number): void {
-  if (!stat.isDirectory() && !stat.isFile()) {
-    lchownSync(path, -1, group);
-    return;
+/** Files that are changed at a time. */
+const filesPerTurn = 200;
+/** Maximum depth: each level takes a file descriptor. */
+const maxDepth = 1000;
+
+class Change {
+  readonly #group: number;
+  readonly #bits: number;
+  readonly #turns = new Turns(filesPerTurn);
+
+  constructor(group: number, bits: number) {
+    this.#group = group;
+    this.#bits = bits;
   }
-  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
-  const file = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  try {
-    const opened = fstatSync(file);
-    const isFolder = opened.isDirectory();
-    // A path by file descriptor stays the same folder, whatever replaces it.
-    const here = process.platform === "linux" ? `/proc/self/fd/${file}` : path;
-    if (isFolder)
-      for (const name of readdirSync(here)) {
-        const entry = `${here}/${name}`;
-        const found = lstatSync(entry, { throwIfNoEntry: false });
-        if (found !== undefined) change(entry, found, group, bits);
-      }
-    fchownSync(file, -1, group);
-    fchmodSync(file, (opened.mode & 0o7777) | bits | (isFolder ? 0o110 | setgid : 0));
-  } finally {
-    closeSync(file);
+
+  async make(path: string, stat: Stats, depth: number): Promise<void> {
+    await this.#turns.step();
+    if (!stat.isDirectory() && !stat.isFile()) {
+      lchownSync(path, -1, this.#group);
+      return;
+    }
+    const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+    const file = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    try {
+      const opened = fstatSync(file);
+      const isFolder = opened.isDirectory();
+      // A path by file descriptor stays the same folder, whatever replaces it.
+      const here = process.platform === "linux" ? `/proc/self/fd/${file}` : path;
+      if (isFolder && depth === maxDepth)
+        throw new Error(`its folders are more than ${maxDepth} levels deep`);
+      if (isFolder)
+        for (const name of readdirSync(here)) {
+          const entry = `${here}/${name}`;
+          const found = lstatSync(entry, { throwIfNoEntry: false });
+          if (found !== undefined) await this.make(entry, found, depth + 1);
+        }
+      fchownSync(file, -1, this.#group);
+      fchmodSync(file, (opened.mode & 0o7777) | this.#bits | (isFolder ? 0o110 | setgid : 0));
+    } finally {
+      closeSync(file);
+    }
   }
 }

@@ -14,7 +14,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join, normalize } from "node:path";
-import { makeFolderSync } from "@dray/files";
+import { makeFolderSync, removeFolder } from "@dray/files";
+import { Turns } from "../base/turns.ts";
 import { giveToGroup } from "./fs-group.ts";
 
 /** A file of a volume that the agent fills. */
@@ -33,16 +34,21 @@ export interface VolumeFile {
  *
  * Upstream: pkg/volume/util/atomic_writer.go.
  */
-export function writeFiles(directory: string, files: readonly VolumeFile[], group?: number): void {
+export async function writeFiles(
+  directory: string,
+  files: readonly VolumeFile[],
+  group?: number,
+): Promise<void> {
   for (const { path } of files) checkPath(path);
   makeFolderSync(directory, 0o755);
   const link = join(directory, "..data");
   const current = lstatSync(link, { throwIfNoEntry: false }) ? readlinkSync(link) : undefined;
-  if (current !== undefined && same(join(directory, current), files)) return;
+  const turns = new Turns(filesPerTurn);
+  if (current !== undefined && (await same(join(directory, current), files, turns))) return;
   const generation = current === undefined ? 1 : Number(current.replace("..", "")) + 1;
   const next = join(directory, `..${generation}`);
   // Left by a killed agent.
-  rmSync(next, { recursive: true, force: true });
+  await removeFolder(next);
   mkdirSync(next, { mode: 0o755 });
   for (const { path, content, mode, user } of files) {
     const file = join(next, path);
@@ -50,9 +56,10 @@ export function writeFiles(directory: string, files: readonly VolumeFile[], grou
     writeFileSync(file, content);
     chmodSync(file, mode);
     if (user !== undefined) chownSync(file, user, -1);
+    await turns.step();
   }
   if (group !== undefined) {
-    giveToGroup(next, { group, readOnly: true, onRootMismatch: false });
+    await giveToGroup(next, { group, readOnly: true, onRootMismatch: false });
     chownSync(directory, -1, group);
   }
   const temporary = join(directory, "..data_tmp");
@@ -60,13 +67,20 @@ export function writeFiles(directory: string, files: readonly VolumeFile[], grou
   symlinkSync(`..${generation}`, temporary);
   renameSync(temporary, link);
   const names = new Set(files.map(({ path }) => path.split("/")[0] ?? path));
-  for (const name of names)
+  for (const name of names) {
     if (lstatSync(join(directory, name), { throwIfNoEntry: false }) === undefined)
       symlinkSync(join("..data", name), join(directory, name));
-  for (const name of readdirSync(directory))
+    await turns.step();
+  }
+  for (const name of readdirSync(directory)) {
     if (!name.startsWith("..") && !names.has(name)) rmSync(join(directory, name));
-  if (current !== undefined) rmSync(join(directory, current), { recursive: true, force: true });
+    await turns.step();
+  }
+  if (current !== undefined) await removeFolder(join(directory, current));
 }
+
+/** Files that are written or compared at a time. */
+const filesPerTurn = 200;
 
 /** Throws for a path that leaves the volume, or has one of its reserved names. Upstream: validatePath. */
 function checkPath(path: string): void {
@@ -75,18 +89,18 @@ function checkPath(path: string): void {
   if (path.startsWith("..")) throw new Error(`path ${JSON.stringify(path)} must not begin with ".."`);
 }
 
-function same(directory: string, files: readonly VolumeFile[]): boolean {
+async function same(directory: string, files: readonly VolumeFile[], turns: Turns): Promise<boolean> {
   if (!existsSync(directory)) return false;
   const there = readdirSync(directory, { recursive: true, withFileTypes: true }).filter(
     (e) => !e.isDirectory(),
   );
-  return (
-    there.length === files.length &&
-    files.every(({ path, content }) => {
-      const file = join(directory, path);
-      const stat = lstatSync(file, { throwIfNoEntry: false });
-      // Without mount name spaces the pod can write here, and may have replaced a file by a pipe.
-      return stat?.isFile() && stat.size === content.length && readFileSync(file).equals(content);
-    })
-  );
+  if (there.length !== files.length) return false;
+  for (const { path, content } of files) {
+    const file = join(directory, path);
+    const stat = lstatSync(file, { throwIfNoEntry: false });
+    // Without mount name spaces the pod can write here, and may have replaced a file by a pipe.
+    if (!stat?.isFile() || stat.size !== content.length || !readFileSync(file).equals(content)) return false;
+    await turns.step();
+  }
+  return true;
 }

@@ -284,7 +284,7 @@ test("fsGroup owns the files of the agent, and only users of the pod can read a 
   await cluster.admin.resource(Pod).delete(ref("grouped"));
 });
 
-test("giving a volume to a group follows no link and leaves the mode of others", (context) => {
+test("giving a volume to a group follows no link and leaves the mode of others", async (context) => {
   if (!isRoot) return context.skip("not root");
   const root = temporaryFolder(context);
   const volume = join(root, "volume");
@@ -292,7 +292,7 @@ test("giving a volume to a group follows no link and leaves the mode of others",
   writeFileSync(join(volume, "sub/file"), "", { mode: 0o604 });
   writeFileSync(join(root, "outside"), "", { mode: 0o600 });
   symlinkSync("../outside", join(volume, "link"));
-  giveToGroup(volume, { group: 77, readOnly: false, onRootMismatch: false });
+  await giveToGroup(volume, { group: 77, readOnly: false, onRootMismatch: false });
   const seen = (path: string) => {
     const { gid, mode } = statSync(join(root, path));
     return [gid, (mode & 0o7777).toString(8)];
@@ -304,6 +304,6 @@ test("giving a volume to a group follows no link and leaves the mode of others",
   // With OnRootMismatch, a matching folder is not descended into.
   writeFileSync(join(volume, "later"), "", { mode: 0o600 });
   const before = statSync(join(volume, "later")).mode;
-  giveToGroup(volume, { group: 77, readOnly: false, onRootMismatch: true });
+  await giveToGroup(volume, { group: 77, readOnly: false, onRootMismatch: true });
   assert.equal(statSync(join(volume, "later")).mode, before);
 });

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Pod, Volume } from "@dray/api/core/v1";
 import { removeTree, unmountBelow } from "../base/mounts.ts";
 import type { MountedVolume } from "../types/mounted-volume.ts";
+import { DiskUsages } from "./disk-usage.ts";
 import { fsGroupOf, giveToGroup } from "./fs-group.ts";
 import type { LastSetUp, SetUpVolume, VolumeHost, VolumePlugin, VolumeWarning } from "./plugin.ts";
 import { findPlugin, pluginOf, volumePlugins } from "./plugins.ts";
@@ -34,6 +35,7 @@ export interface ClaimFolder {
 
 /** The volumes of pods, most of them folders below the node's kubelet directory. */
 export class Volumes {
+  readonly usage: DiskUsages;
   readonly #host: VolumeHost;
   /** By UID of the pod. */
   readonly #setUps = new Map<string, LastSetUp>();
@@ -43,6 +45,7 @@ export class Volumes {
   readonly #outdated = new Set<string>();
 
   constructor(options: VolumesOptions) {
+    this.usage = new DiskUsages(options.clock);
     this.#host = {
       ...options,
       tokens: new ServiceAccountTokens(options),
@@ -70,7 +73,7 @@ export class Volumes {
           const made = await this.#setUp(pod, volume);
           if (made === undefined) return;
           for (const warning of made.warnings ?? []) warnings.push(warning);
-          for (const warning of giveToPod(pod, volume.name, made)) warnings.push(warning);
+          for (const warning of await giveToPod(pod, volume.name, made)) warnings.push(warning);
           const { claim, path } = made;
           if (claim !== undefined) claims.push({ claim, path, volume: volume.name });
           mounted.set(volume.name, made);
@@ -139,12 +142,14 @@ export class Volumes {
   }
 
   /** Removes all files of the pod except for its logs. */
-  tearDown(uid: string): void {
+  async tearDown(uid: string): Promise<void> {
     this.#setUps.delete(uid);
     this.#claims.delete(uid);
     this.#outdated.delete(uid);
     for (const plugin of volumePlugins) plugin.tearDown?.(uid, this.#host);
-    removeTree(this.podDirectory(uid));
+    const folder = this.podDirectory(uid);
+    this.usage.forget(folder);
+    await removeTree(folder);
   }
 
   /**
@@ -161,11 +166,15 @@ export class Volumes {
 }
 
 /** Gives a volume to the pod's group. On failure it is used unchanged, as upstream does. */
-function giveToPod(pod: Pod, volumeName: string, { path, fsGroupPolicy }: SetUpVolume): VolumeWarning[] {
+async function giveToPod(
+  pod: Pod,
+  volumeName: string,
+  { path, fsGroupPolicy }: SetUpVolume,
+): Promise<VolumeWarning[]> {
   const group = fsGroupOf(pod);
   if (group === undefined || fsGroupPolicy === undefined) return [];
   try {
-    giveToGroup(path, { group, readOnly: false, onRootMismatch: fsGroupPolicy === "OnRootMismatch" });
+    await giveToGroup(path, { group, readOnly: false, onRootMismatch: fsGroupPolicy === "OnRootMismatch" });
     return [];
   } catch (error) {
     const message = `volume "${volumeName}" is not owned by fsGroup ${group}: ${(error as Error).message}`;

@@ -1,7 +1,8 @@
-import { readdirSync, rmSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { StatusError } from "@dray/api";
 import { Pod } from "@dray/api/core/v1";
+import { removeFolder } from "@dray/files";
 import { shortened } from "../../base/text.ts";
 import { UnprepareError } from "../../dra/manager.ts";
 import type { Sandbox } from "../../runtime/service.ts";
@@ -49,11 +50,11 @@ export async function removePod(state: PodState): Promise<void> {
   }
   for (const { id } of sandboxes) await runtime.service.removePodSandbox(id);
   at("sandboxes removed");
-  volumes.tearDown(state.uid);
+  await volumes.tearDown(state.uid);
   at("volumes removed");
   state.images.forget(state.uid);
   probes.metrics.forget(state.uid);
-  removeLogs(state);
+  await removeLogs(state);
   state.ended = true;
   state.done = true;
   state.endReported.resolve();
@@ -90,10 +91,10 @@ function reportLateDrivers({ uid, pod, context, events, lateDrivers }: PodState,
 /**
  * Finds folders by the UID alone, since nothing else may be known of a pod that was removed without an agent.
  */
-function removeLogs({ uid, context }: PodState): void {
+async function removeLogs({ uid, context }: PodState): Promise<void> {
   const { podLogs } = context.paths;
   for (const name of readdirSync(podLogs))
-    if (name.endsWith(`_${uid}`)) rmSync(join(podLogs, name), { recursive: true, force: true });
+    if (name.endsWith(`_${uid}`)) await removeFolder(join(podLogs, name));
 }
 
 /** Deletes the object of a pod that has ended. */

@@ -53,7 +53,7 @@ async function tryIsolation(directory: string, rootDir: string, pids: boolean): 
     tools: { mount, umount, pivotRoot },
   } as const;
   const probe = join(directory, "probe");
-  removeRoot(probe);
+  await removeRoot(probe);
   try {
     const table = join(probe, "mounts");
     const root = join(probe, "root");
@@ -67,6 +67,6 @@ async function tryIsolation(directory: string, rootDir: string, pids: boolean): 
     const { stderr, message } = error as Error & { stderr?: string };
     return plain(stderr?.trim() || message);
   } finally {
-    removeRoot(probe);
+    await removeRoot(probe);
   }
 }

@@ -155,16 +155,16 @@ export class HostRuntime implements RuntimeService {
     // Renamed into place, so that shells that read scripts of an older agent go on.
     for (const [name, source] of scripts(this.#isolation)) writeRecord(join(directory, name), source);
     await this.#sandboxes.start();
-    this.#adopt();
+    await this.#adopt();
     this.#scheduleCheck();
   }
 
-  #adopt(): void {
+  async #adopt(): Promise<void> {
     const { directory } = this.#options;
     for (const id of readdirSync(join(directory, "containers"))) {
       const record = readRecord<ContainerRecord>(join(directory, "containers", id), "container.json");
       if (record === undefined) {
-        removeRoot(join(directory, "containers", id));
+        await removeRoot(join(directory, "containers", id));
         if (this.#cgroups !== undefined) removeCgroup(this.#cgroups.path(id));
         continue;
       }
@@ -323,7 +323,7 @@ export class HostRuntime implements RuntimeService {
     this.#containers.delete(id);
     // The record is removed first: the next agent removes folders without one.
     rmSync(join(container.directory, "container.json"), { force: true });
-    removeRoot(container.directory);
+    await removeRoot(container.directory);
   }
 
   async listContainers(podUid?: string): Promise<readonly Container[]> {

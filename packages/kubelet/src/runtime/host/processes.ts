@@ -163,8 +163,8 @@ export function signal(pid: number, name: NodeJS.Signals): void {
 }
 
 /**
- * True when no thread of a process runs: each is stopped or has ended. The state of the process is that of its
- * first thread alone, which a signal stops before others have ended their system calls.
+ * True when no thread of a process runs: each is stopped or has ended. The state of the process is that of
+ * its first thread alone, which a signal stops before others have ended their system calls.
  */
 export function isStopped(pid: number): boolean {
   let threads: string[];

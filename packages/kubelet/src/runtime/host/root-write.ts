@@ -3,13 +3,12 @@ import {
   chownSync,
   readFileSync,
   realpathSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { makeFolderSync } from "@dray/files";
+import { makeFolderSync, removeFolder } from "@dray/files";
 import type { RootPlan } from "./root-plan.ts";
 import { shellLine } from "./terminal.ts";
 
@@ -120,7 +119,7 @@ function field(path: string): string {
  * Removes a directory in which roots were made. Its mounts are never visible outside their name spaces; if
  * one is all the same, nothing is removed, since the files below it would be the host's.
  */
-export function removeRoot(directory: string): void {
+export async function removeRoot(directory: string): Promise<void> {
   const mounts = readFileSync("/proc/self/mountinfo", "utf8").split("\n");
   const path = field(directory);
   const mounted = mounts.find((line) => {
@@ -129,5 +128,5 @@ export function removeRoot(directory: string): void {
   });
   if (mounted !== undefined)
     throw new Error(`${directory} is not removed because something is mounted in it: ${mounted}`);
-  rmSync(directory, { recursive: true, force: true });
+  await removeFolder(directory);
 }

@@ -1,8 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { hostDevice } from "@dray/cdi";
-import { makeFolderSync } from "@dray/files";
+import { makeFolderSync, removeFolder } from "@dray/files";
 import { cdiEdits } from "../cdi-edits.ts";
 import type { ContainerConfig, ImageMount, MountConfig } from "../config.ts";
 import { RuntimeError } from "../error.ts";
@@ -86,7 +85,7 @@ export async function makeBundle(
     return { record, unsupported };
   } catch (error) {
     await options.images.snapshots.removeRoots(id);
-    await rm(directory, { recursive: true, force: true });
+    await removeFolder(directory);
     if (error instanceof RuntimeError) throw error;
     throw new RuntimeError(
       "CreateContainerError",

@@ -75,9 +75,9 @@ export class Runc {
    * Removes the folder of a container that has ended. runc does so itself, except after it was killed during
    * a start, when its own program is still mounted.
    */
-  removeRest(id: string): void {
+  async removeRest(id: string): Promise<void> {
     const folder = join(this.#root, id);
-    if (existsSync(folder)) removeTree(folder);
+    if (existsSync(folder)) await removeTree(folder);
   }
 
   async update(id: string, resources: OciResources): Promise<void> {

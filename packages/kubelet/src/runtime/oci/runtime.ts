@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import { readdirSync, rmSync } from "node:fs";
-import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
-import { makeFolderSync } from "@dray/files";
+import { makeFolderSync, removeFolder } from "@dray/files";
 import type { ContainerConfig, ResourceConfig, SandboxConfig } from "../config.ts";
 import { checkRuntimeHandler, RuntimeError } from "../error.ts";
 import { attachTo } from "../host/attach.ts";
@@ -162,7 +161,7 @@ export class OciRuntime implements RuntimeService {
         // Left by an agent that was killed while it made or removed it.
         await this.#runc.delete(id);
         await this.#options.images.snapshots.removeRoots(id);
-        await rm(join(directory, "containers", id), { recursive: true, force: true });
+        await removeFolder(join(directory, "containers", id));
         continue;
       }
       const container = this.#hold(record);
@@ -294,13 +293,13 @@ export class OciRuntime implements RuntimeService {
     const container = this.#containers.get(id);
     if (container === undefined) return;
     await killContainer(container, this.#tools);
-    this.#runc.removeRest(id);
+    await this.#runc.removeRest(id);
     container.unwatch();
     this.#containers.delete(id);
     // The record is removed first: the next agent removes folders without one.
     rmSync(join(container.directory, "container.json"), { force: true });
     await this.#options.images.snapshots.removeRoots(id);
-    await rm(container.directory, { recursive: true, force: true });
+    await removeFolder(container.directory);
   }
 
   async listContainers(podUid?: string): Promise<readonly Container[]> {

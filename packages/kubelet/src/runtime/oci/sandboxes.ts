@@ -1,8 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "@dray/client";
-import { makeFolderSync } from "@dray/files";
+import { makeFolderSync, removeFolder } from "@dray/files";
 import { machineHosts, nodeHosts } from "../../base/node-hosts.ts";
 import { formatResolvConf } from "../../dns/resolv-conf.ts";
 import type { MountConfig, ResourceConfig, SandboxConfig } from "../config.ts";
@@ -75,7 +74,7 @@ export class OciSandboxes {
       const record = readRecord<OciSandboxRecord>(join(this.#folder, id), "sandbox.json");
       if (record === undefined) {
         await this.#dismantle(id, undefined);
-        await rm(join(this.#folder, id), { recursive: true, force: true });
+        await removeFolder(join(this.#folder, id));
       } else {
         const { config, nodeNetwork = false } = record;
         // Its node has another network now.
@@ -148,7 +147,7 @@ export class OciSandboxes {
       return unsupported;
     } catch (error) {
       await this.#dismantle(id, cgroup).catch(() => {});
-      await rm(directory, { recursive: true, force: true });
+      await removeFolder(directory);
       if (error instanceof RuntimeError) throw error;
       throw new RuntimeError(
         "CreatePodSandboxError",
@@ -351,7 +350,7 @@ export class OciSandboxes {
 
   async remove(id: string): Promise<void> {
     await this.#dismantle(id, this.#records.get(id)?.cgroup);
-    await rm(join(this.#folder, id), { recursive: true, force: true });
+    await removeFolder(join(this.#folder, id));
     this.#records.delete(id);
   }
 

@@ -1,8 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { makeFolder, makeFolderSync, moveFile } from "@dray/files";
+import { makeFolder, makeFolderSync, moveFile, removeFolder } from "@dray/files";
 import { bootId, isAlive, processStat } from "../../host/processes.ts";
 import { ownerIsAlive } from "../database.ts";
 import { runTool } from "../tools.ts";
@@ -86,7 +85,7 @@ export class Snapshots {
     const folder = join(this.#store.directory, "roots", id);
     if (existsSync(folder)) {
       await unmountAll(join(folder, "rootfs"));
-      await rm(folder, { recursive: true, force: true });
+      await removeFolder(folder);
     }
     this.#store.database.sql.prepare("DELETE FROM roots WHERE path = ?").run(id);
   }
@@ -194,7 +193,7 @@ export class Snapshots {
       return id;
     } finally {
       await unmountAll(join(work, "rootfs"));
-      await rm(work, { recursive: true, force: true });
+      await removeFolder(work);
     }
   }
 
@@ -277,7 +276,7 @@ export class Snapshots {
         if (isAlive({ pid: Number(pid), startTime })) continue;
         await unmountAll(join(path, "rootfs"));
       } else if (kept === undefined || this.#exists(Number(name))) continue;
-      await rm(path, { recursive: true, force: true });
+      await removeFolder(path);
     }
   }
 
@@ -314,6 +313,6 @@ async function overlayWorks(directory: string): Promise<boolean> {
   } catch {
     return false;
   } finally {
-    await rm(probe, { recursive: true, force: true });
+    await removeFolder(probe);
   }
 }

@@ -1,0 +1,103 @@
+import { spawn } from "node:child_process";
+import { closeSync, constants, opendirSync, openSync, rmdirSync, unlinkSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+
+/** Files that are removed at once; with more of them, or deeper folders, rm(1) does it. */
+const small = { files: 100, depth: 20 };
+
+/**
+ * Removes a folder and its contents, or a file; ignores a missing one. A large one is removed by rm(1), since
+ * Node's `rm` stops its process for as long as it takes (`rmSync`), or takes a kilobyte for each file
+ * (`promises.rm`), and neither enters paths of more than 4095 bytes. Rejects with the path and rm's own
+ * words; what could be removed is gone then.
+ */
+export async function removeFolder(path: string): Promise<void> {
+  if (removesQuickly(path)) return;
+  if (process.platform === "win32") return await rm(path, { recursive: true, force: true });
+  const problem = await run("rm", ["-rf", "--", path]);
+  if (problem === undefined) return;
+  // Only root needs no rights in the folders of the user that it is.
+  if (process.geteuid?.() !== 0) {
+    await run("chmod", ["-R", "u+rwX", "--", path]);
+    if ((await run("rm", ["-rf", "--", path])) === undefined) return;
+  }
+  throw new Error(`cannot remove ${path}: ${problem}`);
+}
+
+/** Removes a small folder. Returns false if something of it is left. */
+function removesQuickly(path: string): boolean {
+  try {
+    return new SmallFolder().remove(path, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ENOENT";
+  }
+}
+
+class SmallFolder {
+  #left = small.files;
+
+  /** Throws the system's error. Follows no link, even if one takes the place of a folder meanwhile. */
+  remove(path: string, depth: number): boolean {
+    const file = openFolder(path);
+    if (file === undefined) unlinkSync(path);
+    else {
+      try {
+        const here = process.platform === "linux" ? `/proc/self/fd/${file}` : path;
+        if (!this.#empty(here, depth)) return false;
+      } finally {
+        closeSync(file);
+      }
+      rmdirSync(path);
+    }
+    return true;
+  }
+
+  #empty(path: string, depth: number): boolean {
+    const folder = opendirSync(path);
+    try {
+      for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
+        if (this.#left-- === 0 || depth === small.depth) return false;
+        const inner = join(path, entry.name);
+        if (!entry.isDirectory()) unlinkSync(inner);
+        else if (!this.remove(inner, depth + 1)) return false;
+      }
+      return true;
+    } finally {
+      folder.closeSync();
+    }
+  }
+}
+
+/** Returns undefined for a file. */
+function openFolder(path: string): number | undefined {
+  const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
+  try {
+    return openSync(path, O_RDONLY | (O_DIRECTORY ?? 0) | (O_NOFOLLOW ?? 0));
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (code === "ENOTDIR" || code === "ELOOP" || code === "EMLINK") return undefined;
+    throw error;
+  }
+}
+
+/** Runs a program of the system. Returns why it failed. */
+async function run(program: string, args: readonly string[]): Promise<string | undefined> {
+  const child = spawn(program, args, {
+    stdio: ["ignore", "ignore", "pipe"],
+    env: { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C" },
+  });
+  let text = "";
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
+    if (text.length < maxProblem) text += chunk;
+  });
+  return await new Promise((resolve) => {
+    child.once("error", (error) => resolve(error.message));
+    child.once("close", (code, signal) => {
+      const [first = ""] = text.split("\n");
+      resolve(code === 0 ? undefined : first || `${program} ended with ${code ?? signal}`);
+    });
+  });
+}
+
+const maxProblem = 1000;
