@@ -22,17 +22,14 @@ export async function withExitMessage(
   if (state !== "exited" || message !== undefined) return container;
   let word = config.terminationLog === "" ? "" : terminationMessage(config.terminationLog);
   if (word === "" && exitCode !== 0 && spec?.terminationMessagePolicy === "FallbackToLogsOnError")
-    word = await endOfLog(runtime.readLog(config.logPath, undefined));
+    word = await endOfLog(runtime.readLog(config.logPath, { tail: maxLogLines }));
   const text = [word.trimEnd(), hint].filter(Boolean).join("\n");
   return text === "" ? container : { ...container, message: hint === undefined ? word : text };
 }
 
-async function endOfLog(lines: AsyncIterable<LogLine>): Promise<string> {
-  const last: Buffer[] = [];
-  for await (const { text } of lines) {
-    last.push(text);
-    if (last.length > maxLogLines) last.shift();
-  }
-  const all = Buffer.concat(last);
-  return all.subarray(Math.max(0, all.length - maxLogBytes)).toString("utf8");
+async function endOfLog(blocks: AsyncIterable<readonly LogLine[]>): Promise<string> {
+  let end = Buffer.alloc(0);
+  for await (const lines of blocks)
+    end = Buffer.concat([end, ...lines.map(({ text }) => text)]).subarray(-maxLogBytes);
+  return end.toString("utf8");
 }

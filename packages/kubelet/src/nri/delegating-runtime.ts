@@ -10,6 +10,7 @@ import type {
   LogLine,
   NodeNetworkService,
   PodNetworkService,
+  ReadLogOptions,
   RuntimeService,
   Sandbox,
 } from "../runtime/service.ts";
@@ -108,8 +109,8 @@ export abstract class DelegatingRuntime {
     return this.inner.portForward(sandboxId, port, stream);
   }
 
-  readLog(logPath: string, follow: AbortSignal | undefined): AsyncIterable<LogLine> {
-    return this.inner.readLog(logPath, follow);
+  readLog(logPath: string, options?: ReadLogOptions): AsyncIterable<readonly LogLine[]> {
+    return this.inner.readLog(logPath, options);
   }
 
   rotateContainerLog(id: string, to: string): Promise<void> {

@@ -118,7 +118,15 @@ export interface ClientStreams {
 export interface LogLine {
   /** Milliseconds since the epoch; when it was written, as far as the runtime knows. */
   readonly at: number;
+  /** With its newline; without, it is the last one, or a part of one of more than a mebibyte. */
   readonly text: Buffer;
+}
+
+export interface ReadLogOptions {
+  /** Waits for more until the container has ended or the signal aborts. */
+  readonly follow?: AbortSignal | undefined;
+  /** Number of lines at the end of the log that are read; all by default. */
+  readonly tail?: number | undefined;
 }
 
 /** Usage of a container (CRI `ContainerStats`). */
@@ -237,11 +245,8 @@ export interface RuntimeService {
    * Connects a stream with a TCP port of a sandbox until both have ended; rejects if nothing listens there.
    */
   portForward(sandboxId: string, port: number, stream: Duplex): Promise<void>;
-  /**
-   * Reads the lines of a container's log. With `follow` it waits for more until the container has ended or
-   * the signal aborts.
-   */
-  readLog(logPath: string, follow: AbortSignal | undefined): AsyncIterable<LogLine>;
+  /** Reads the lines of a container's log, many at a time; others run meanwhile. */
+  readLog(logPath: string, options?: ReadLogOptions): AsyncIterable<readonly LogLine[]>;
   /** Moves the current contents of a container's log to the file `to`, without losing concurrent output. */
   rotateContainerLog(id: string, to: string): Promise<void>;
   /**

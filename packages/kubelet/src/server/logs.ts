@@ -55,33 +55,23 @@ export async function* containerLog(
 ): AsyncGenerator<Buffer> {
   const { logPath } = container.config;
   let left = query.limitBytes ?? Number.POSITIVE_INFINITY;
-  const skip =
-    query.tailLines === undefined ? 0 : await linesBefore(runtime, logPath, query, query.tailLines);
-  let index = 0;
-  const follow = query.follow ? signal : undefined;
-  for await (const { at, text } of runtime.readLog(logPath, follow)) {
+  const options = { tail: query.tailLines, follow: query.follow ? signal : undefined };
+  let isNewLine = true;
+  for await (const lines of runtime.readLog(logPath, options)) {
     if (signal.aborted) return;
-    if (query.since !== undefined && at < query.since) continue;
-    if (index++ < skip) continue;
-    const stamped = query.timestamps ? Buffer.concat([Buffer.from(`${stamp(at)} `), text]) : text;
-    const chunk = stamped.subarray(0, Math.min(stamped.length, left));
-    left -= chunk.length;
-    yield chunk;
+    const parts: Buffer[] = [];
+    for (const { at, text } of lines) {
+      if (query.since !== undefined && at < query.since) continue;
+      if (query.timestamps && isNewLine) parts.push(Buffer.from(`${stamp(at)} `));
+      isNewLine = text.at(-1) === 10;
+      parts.push(text);
+    }
+    const all = Buffer.concat(parts);
+    if (all.length === 0) continue;
+    yield all.subarray(0, Math.min(all.length, left));
+    left -= all.length;
     if (left <= 0) return;
   }
-}
-
-/** Number of lines before the last `tail` ones. */
-async function linesBefore(
-  runtime: RuntimeService,
-  logPath: string,
-  { since }: LogQuery,
-  tail: number,
-): Promise<number> {
-  let count = 0;
-  for await (const { at } of runtime.readLog(logPath, undefined))
-    if (since === undefined || at >= since) count++;
-  return Math.max(0, count - tail);
 }
 
 /** RFC 3339 with nanoseconds, of which the clock has the first three digits. */

@@ -1,7 +1,9 @@
 import { closeSync, fstatSync, lstatSync, readSync } from "node:fs";
 import { type Clock, sleep } from "@dray/client";
 import { openFile } from "../../base/open-file.ts";
-import type { LogLine } from "../service.ts";
+import { Turns } from "../../base/turns.ts";
+import { tailStart } from "../log-tail.ts";
+import type { LogLine, ReadLogOptions } from "../service.ts";
 import { LogFormat } from "./log-format.ts";
 
 /** Interval in milliseconds at which a reader that follows looks for more. */
@@ -9,11 +11,9 @@ const pollInterval = 200;
 /** Maximum length of a line of the file, in bytes: runtimes cut lines at 16 KiB. */
 const maxLineBytes = 1 << 20;
 
-export interface FollowOptions {
+export interface FollowOptions extends ReadLogOptions {
   readonly path: string;
   readonly clock: Clock;
-  /** Aborts the waiting; undefined for a reader that does not wait. */
-  readonly follow: AbortSignal | undefined;
   /** Returns true when nothing more will be written. */
   ended(): Promise<boolean>;
 }
@@ -23,20 +23,29 @@ export interface FollowOptions {
  * the container has ended; after a rotation, the rest of the old file comes first, then the new one from its
  * beginning. Rejects if the path is not a regular file. A missing log is empty.
  */
-export async function* followLog({ path, clock, follow, ended }: FollowOptions): AsyncGenerator<LogLine> {
+export async function* followLog(options: FollowOptions): AsyncGenerator<readonly LogLine[]> {
+  const { path, clock, follow, tail, ended } = options;
+  const turns = new Turns(1);
+  const read = async function* (file: LogFile): AsyncGenerator<readonly LogLine[]> {
+    for (const lines of file.blocks()) {
+      const found = lines.flatMap((line) => [...format.read(line)]);
+      if (found.length > 0) yield found;
+      await turns.step();
+    }
+  };
   const format = new LogFormat();
   let file: LogFile | undefined;
   try {
     for (;;) {
       // Checked before the rest is read, so that everything that was written before the end is read.
       const last = follow === undefined || (await ended());
-      file ??= LogFile.open(path);
+      file ??= await begun(path, tail);
       if (file !== undefined) {
-        for (const line of file.lines()) yield* format.read(line);
+        yield* read(file);
         const next = file.isCurrent(path) ? undefined : LogFile.open(path);
         if (next !== undefined) {
           // Written between the last read and the rotation.
-          for (const line of file.lines()) yield* format.read(line);
+          yield* read(file);
           file.close();
           file = next;
           continue;
@@ -46,10 +55,18 @@ export async function* followLog({ path, clock, follow, ended }: FollowOptions):
       await sleep(clock, pollInterval, follow);
       if (follow.aborted) break;
     }
-    yield* format.rest();
+    const rest = [...format.rest()];
+    if (rest.length > 0) yield rest;
   } finally {
     file?.close();
   }
+}
+
+/** Opens a log whose last `tail` lines are read. */
+async function begun(path: string, tail: number | undefined): Promise<LogFile | undefined> {
+  const file = LogFile.open(path);
+  if (tail !== undefined) await file?.skipTo(tail);
+  return file;
 }
 
 /** One file of a log, read from its beginning. */
@@ -83,23 +100,30 @@ class LogFile {
     return now === undefined || now.ino === this.#inode;
   }
 
-  /** Complete lines since the last call. */
-  *lines(): Generator<Buffer> {
+  async skipTo(tail: number): Promise<void> {
+    this.#position = await tailStart(this.#file, fstatSync(this.#file).size, tail);
+  }
+
+  /** Complete lines since the last call, those of a block at a time. */
+  *blocks(): Generator<readonly Buffer[]> {
     const chunk = Buffer.alloc(64 << 10);
     for (;;) {
       const count = readSync(this.#file, chunk, 0, chunk.length, this.#position);
       if (count === 0) return;
       this.#position += count;
-      let data = Buffer.concat([this.#rest, chunk.subarray(0, count)]);
-      for (let end = data.indexOf(10); end >= 0; end = data.indexOf(10)) {
-        yield data.subarray(0, end + 1);
-        data = data.subarray(end + 1);
+      const data = Buffer.concat([this.#rest, chunk.subarray(0, count)]);
+      const lines: Buffer[] = [];
+      let begin = 0;
+      for (let end = data.indexOf(10); end >= 0; end = data.indexOf(10, begin)) {
+        lines.push(data.subarray(begin, end + 1));
+        begin = end + 1;
       }
-      if (data.length > maxLineBytes) {
-        yield data;
-        data = Buffer.alloc(0);
+      this.#rest = data.subarray(begin);
+      if (this.#rest.length > maxLineBytes) {
+        lines.push(this.#rest);
+        this.#rest = Buffer.alloc(0);
       }
-      this.#rest = data;
+      yield lines;
     }
   }
 

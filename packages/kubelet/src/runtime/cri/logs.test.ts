@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { systemClock } from "@dray/client";
 import { temporaryFolder } from "@dray/testing/folder";
 import fc from "fast-check";
+import { collect } from "../../testing/runtime-contract/pod.ts";
 import type { LogLine } from "../service.ts";
 import { followLog } from "./log-follower.ts";
 import { LogFormat } from "./log-format.ts";
@@ -69,8 +70,8 @@ test("a log is followed over its rotations until it has ended", async (t) => {
   const seen: string[] = [];
   const following = (async () => {
     const ended = async () => over;
-    for await (const { text } of followLog({ path, clock: systemClock, follow: never, ended }))
-      seen.push(`${text}`);
+    for await (const lines of followLog({ path, clock: systemClock, follow: never, ended }))
+      for (const { text } of lines) seen.push(`${text}`);
   })();
   const until = async (count: number) => {
     while (seen.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -95,12 +96,7 @@ test("a log is followed over its rotations until it has ended", async (t) => {
 
 test("a missing log is empty; rejects a log that is a link", async (t) => {
   const { folder, path } = log(t);
-  const all = async () => {
-    const lines: LogLine[] = [];
-    const options = { path, clock: systemClock, follow: undefined, ended: async () => true };
-    for await (const line of followLog(options)) lines.push(line);
-    return lines;
-  };
+  const all = () => collect(followLog({ path, clock: systemClock, ended: async () => true }));
   assert.deepEqual(await all(), []);
   writeFileSync(join(folder, "secret"), `${time} stdout F secret\n`);
   symlinkSync(join(folder, "secret"), path);

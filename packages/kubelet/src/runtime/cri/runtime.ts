@@ -22,6 +22,7 @@ import type {
   ExecResult,
   LogLine,
   Made,
+  ReadLogOptions,
   RuntimeService,
   Sandbox,
 } from "../service.ts";
@@ -284,7 +285,7 @@ export class CriRuntime implements RuntimeService {
     });
   }
 
-  async *readLog(logPath: string, follow: AbortSignal | undefined): AsyncIterable<LogLine> {
+  async *readLog(logPath: string, options: ReadLogOptions = {}): AsyncIterable<readonly LogLine[]> {
     let container: CriContainer | undefined;
     const ended = async (): Promise<boolean> => {
       container ??= (await this.#listed(undefined)).find(
@@ -294,7 +295,7 @@ export class CriRuntime implements RuntimeService {
       const status = await this.#status(container);
       return status === undefined || hasEnded(status);
     };
-    yield* followLog({ path: logPath, clock: this.#clock, follow, ended });
+    yield* followLog({ path: logPath, clock: this.#clock, ended, ...options });
   }
 
   async rotateContainerLog(id: string, to: string): Promise<void> {

@@ -1,18 +1,20 @@
 import type { Clock } from "@dray/client";
-import type { LogLine } from "../service.ts";
+import { Turns } from "../../base/turns.ts";
+import type { LogLine, ReadLogOptions } from "../service.ts";
 import type { LoggedContainer } from "./attach.ts";
 import { LogReader } from "./logs.ts";
 
-/** Reads the lines of a log. With `follow`, waits for more until it aborts or the container has ended. */
+/** Reads the lines of a log, as `RuntimeService.readLog`. */
 export async function* followLog(
   logPath: string,
   container: LoggedContainer | undefined,
-  follow: AbortSignal | undefined,
   clock: Clock,
-): AsyncGenerator<LogLine> {
+  { follow, tail }: ReadLogOptions = {},
+): AsyncGenerator<readonly LogLine[]> {
   const reader = new LogReader(logPath, clock.now);
   const unwatch = follow === undefined ? () => {} : container?.onRotation((to) => reader.rotated(to));
   try {
+    if (tail !== undefined) await reader.skipTo(tail);
     while (follow !== undefined && !follow.aborted && container?.launched && !container.exited) {
       // Listens before it reads, so that no change in between is missed.
       let wake = (): void => {};
@@ -21,14 +23,22 @@ export async function* followLog(
       });
       const unlisten = container.onLog(wake);
       follow.addEventListener("abort", wake, { once: true });
-      yield* reader.read(false);
+      yield* inTurns(reader.read(false));
       if (!container.exited) await more;
       unlisten();
       follow.removeEventListener("abort", wake);
     }
-    yield* reader.read(true);
+    yield* inTurns(reader.read(true));
   } finally {
     unwatch?.();
     reader.close();
+  }
+}
+
+async function* inTurns<T>(values: Iterable<T>): AsyncGenerator<T> {
+  const turns = new Turns(1);
+  for (const value of values) {
+    yield value;
+    await turns.step();
   }
 }

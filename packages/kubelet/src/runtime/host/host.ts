@@ -14,6 +14,7 @@ import type {
   ExecResult,
   LogLine,
   Made,
+  ReadLogOptions,
   RuntimeService,
   Sandbox,
 } from "../service.ts";
@@ -360,14 +361,14 @@ export class HostRuntime implements RuntimeService {
     return containerStats(running, this.#processUsage, this.#options.clock);
   }
 
-  readLog(logPath: string, follow: AbortSignal | undefined): AsyncIterable<LogLine> {
+  readLog(logPath: string, options?: ReadLogOptions): AsyncIterable<readonly LogLine[]> {
     const container = [...this.#containers.values()].find(({ record }) => record.config.logPath === logPath);
-    return followLog(logPath, container, follow, this.#options.clock);
+    return followLog(logPath, container, this.#options.clock, options);
   }
 
   /** The program keeps its log open, so the contents are copied. */
   async rotateContainerLog(id: string, to: string): Promise<void> {
-    this.#get(id).rotateLog(to);
+    await this.#get(id).rotateLog(to);
   }
 
   async execSync(id: string, command: readonly string[], timeoutMilliseconds: number): Promise<ExecResult> {

@@ -6,7 +6,7 @@ import { systemClock } from "@dray/client";
 import { temporaryFolder } from "@dray/testing/folder";
 import { LogReader, LogTimes } from "./logs.ts";
 
-test("a reader that is behind reads what was moved away, then goes on in the log", (t) => {
+test("a reader that is behind reads what was moved away, then goes on in the log", async (t) => {
   const folder = temporaryFolder(t);
   const path = join(folder, "log");
   writeFileSync(path, "1\n2\n3");
@@ -17,15 +17,15 @@ test("a reader that is behind reads what was moved away, then goes on in the log
   const reader = new LogReader(path, () => 9999);
   t.after(() => reader.close());
   times.onRotation((to) => reader.rotated(to));
-  const read = (): string[] => [...reader.read(false)].map(({ at, text }) => `${at} ${text}`);
+  const read = (): string[] => [...reader.read(false)].flat().map(({ at, text }) => `${at} ${text}`);
   assert.deepEqual(read(), ["1000 1\n", "1000 2\n"]);
   // A partial line, unread lines, and two rotations before the next read.
   now = 2000;
   appendFileSync(path, "3\n4\n");
-  times.rotate(`${path}.1`);
+  await times.rotate(`${path}.1`);
   now = 3000;
   appendFileSync(path, "5\n6\n");
-  times.rotate(`${path}.2`);
+  await times.rotate(`${path}.2`);
   now = 4000;
   appendFileSync(path, "7\n");
   assert.deepEqual(
@@ -36,8 +36,22 @@ test("a reader that is behind reads what was moved away, then goes on in the log
   assert.equal(readFileSync(`${path}.1`, "utf8"), "1\n2\n33\n4\n");
   const old = new LogReader(`${path}.2`, () => 9999);
   assert.deepEqual(
-    [...old.read(true)].map(({ at }) => at),
+    [...old.read(true)].flat().map(({ at }) => at),
     [3000, 3000],
   );
   old.close();
+});
+
+test("a line without an end comes in pieces, a log of many lines in blocks", (t) => {
+  const path = join(temporaryFolder(t), "log");
+  const text = `${"x".repeat(5 << 20)}\n${"y\n".repeat(200_000)}end`;
+  writeFileSync(path, text);
+  const reader = new LogReader(path, () => 1);
+  t.after(() => reader.close());
+  const blocks = [...reader.read(true)];
+  const lines = blocks.flat().map((line) => line.text.toString("utf8"));
+  assert.equal(lines.join(""), text);
+  assert.ok(lines.every((line) => line.length <= (1 << 20) + (64 << 10)));
+  assert.ok(blocks.every((block) => block.length <= 64 << 10));
+  assert.ok(blocks.length < 30);
 });

@@ -4,6 +4,7 @@ import {
   copyFileSync,
   type FSWatcher,
   fstatSync,
+  openSync,
   readFileSync,
   readSync,
   rmSync,
@@ -11,11 +12,14 @@ import {
   truncateSync,
   watch,
   writeFileSync,
+  writeSync,
 } from "node:fs";
+import { copyFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Clock } from "@dray/client";
 import { makeFolderSync } from "@dray/files";
 import { openFile } from "../../base/open-file.ts";
+import { tailStart } from "../log-tail.ts";
 import type { LogLine } from "../service.ts";
 import { note } from "./note.ts";
 
@@ -86,12 +90,15 @@ export class LogTimes {
   }
 
   /**
-   * Moves the contents of the log to the file `to`; the container must not write meanwhile. Readers that
-   * follow the log are notified before it is emptied.
+   * Moves the contents of the log to the file `to`. Writes of the container between the end of the copy and
+   * the truncation, some microseconds, are lost. Readers that follow the log are notified before it is
+   * emptied.
    */
-  rotate(to: string): void {
+  async rotate(to: string): Promise<void> {
+    // Most of it, while others run.
+    await copyFile(this.#path, to);
     this.#note();
-    copyFileSync(this.#path, to);
+    appendRest(this.#path, to);
     try {
       copyFileSync(timesName(this.#path), timesName(to));
     } catch (error) {
@@ -120,6 +127,24 @@ export class LogTimes {
   }
 }
 
+/** Appends to a copy what has been written since it was made. */
+function appendRest(path: string, copy: string): void {
+  const [from, to] = [openFile(path), openSync(copy, constants.O_WRONLY | constants.O_APPEND)];
+  try {
+    const { size } = fstatSync(from);
+    const block = Buffer.allocUnsafe(64 << 10);
+    for (let at = fstatSync(to).size; at < size; ) {
+      const count = readSync(from, block, 0, Math.min(block.length, size - at), at);
+      if (count === 0) break;
+      writeSync(to, block, 0, count);
+      at += count;
+    }
+  } finally {
+    closeSync(from);
+    closeSync(to);
+  }
+}
+
 function readTimes(logPath: string): Growth[] {
   let text: string;
   try {
@@ -142,6 +167,10 @@ function readTimes(logPath: string): Growth[] {
     });
 }
 
+/** Length from which on a line comes in pieces, in bytes; as those of the runtime `cri`. */
+const maxLineBytes = 1 << 20;
+const noText = Buffer.alloc(0);
+
 interface LogFile {
   readonly path: string;
   readonly file: number;
@@ -153,7 +182,9 @@ export class LogReader {
   readonly #files: LogFile[];
   readonly #now: () => number;
   #position = 0;
-  #rest = Buffer.alloc(0);
+  /** Parts of a line that has not ended. */
+  #rest: Buffer[] = [];
+  #restBytes = 0;
   #times: Growth[] = [];
   #next = 0;
 
@@ -167,9 +198,17 @@ export class LogReader {
     this.#files.splice(-1, 0, { path: to, file: openFile(to) });
   }
 
-  /** Lines since the last call; a partial last line only if it has ended, or `all` is set. */
-  *read(all: boolean): Generator<LogLine> {
-    const chunk = Buffer.alloc(64 << 10);
+  /** Leaves out all but the last `tail` lines; before the first read. */
+  async skipTo(tail: number): Promise<void> {
+    const [{ file }] = this.#files as [LogFile];
+    this.#position = await tailStart(file, fstatSync(file).size, tail);
+  }
+
+  /**
+   * Lines since the last call, those of a block at a time; a partial last line only if it has ended, is very
+   * long, or `all` is set.
+   */
+  *read(all: boolean): Generator<readonly LogLine[]> {
     let current: LogFile | undefined;
     let size = 0;
     for (;;) {
@@ -179,6 +218,7 @@ export class LogReader {
         this.#times = readTimes(head.path);
         size = fstatSync(head.file).size;
       }
+      const chunk = Buffer.allocUnsafe(64 << 10);
       const count = this.#position < size ? readSync(head.file, chunk, 0, chunk.length, this.#position) : 0;
       if (count === 0) {
         if (this.#files.length === 1) break;
@@ -188,23 +228,31 @@ export class LogReader {
         this.#next = 0;
         continue;
       }
+      const text = chunk.subarray(0, count);
+      const lines: LogLine[] = [];
       let begin = 0;
-      for (;;) {
-        const end = chunk.subarray(0, count).indexOf(10, begin);
-        if (end < 0) break;
-        const start = this.#position + begin - this.#rest.length;
-        const text = Buffer.concat([this.#rest, chunk.subarray(begin, end + 1)]);
-        this.#rest = Buffer.alloc(0);
+      for (let end = text.indexOf(10); end >= 0; end = text.indexOf(10, begin)) {
+        lines.push(this.#take(text.subarray(begin, end + 1), this.#position + begin));
         begin = end + 1;
-        yield { at: this.#time(start), text };
       }
-      this.#rest = Buffer.concat([this.#rest, chunk.subarray(begin, count)]);
+      if (begin < count) {
+        this.#rest.push(text.subarray(begin));
+        this.#restBytes += count - begin;
+      }
       this.#position += count;
+      if (this.#restBytes >= maxLineBytes) lines.push(this.#take(noText, this.#position));
+      if (lines.length > 0) yield lines;
     }
-    if (all && this.#rest.length > 0) {
-      yield { at: this.#time(this.#position - this.#rest.length), text: this.#rest };
-      this.#rest = Buffer.alloc(0);
-    }
+    if (all && this.#restBytes > 0) yield [this.#take(noText, this.#position)];
+  }
+
+  /** The line that ends with these bytes, which begin at `offset`. */
+  #take(end: Buffer, offset: number): LogLine {
+    const at = this.#time(offset - this.#restBytes);
+    const text = this.#restBytes === 0 ? end : Buffer.concat([...this.#rest, end]);
+    this.#rest = [];
+    this.#restBytes = 0;
+    return { at, text };
   }
 
   #time(offset: number): number {

@@ -127,12 +127,15 @@ export class OciContainer {
     return this.#log?.onRotation(listener) ?? (() => {});
   }
 
-  /** Moves the contents of its log to the file `to`; the container must not write meanwhile. */
-  rotateLog(to: string): void {
+  /** Moves the contents of its log to the file `to`. */
+  async rotateLog(to: string): Promise<void> {
     const { logPath } = this.record.config;
     const log = this.#log ?? new LogTimes(logPath, this.#clock);
-    log.rotate(to);
-    if (log !== this.#log) log.close();
+    try {
+      await log.rotate(to);
+    } finally {
+      if (log !== this.#log) log.close();
+    }
   }
 
   /** Stops watching; the next agent adopts the container. */

@@ -15,7 +15,7 @@ export async function rotateLog(container: OciContainer, to: string): Promise<vo
     while (!isStopped(pid)) await new Promise((resolve) => setImmediate(resolve));
   }
   try {
-    container.rotateLog(to);
+    await container.rotateLog(to);
   } finally {
     if (pid !== undefined) signal(pid, "SIGCONT");
   }

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { cdiRegistry } from "@dray/cdi";
 import { eventuallyPasses } from "@dray/testing/eventually";
+import { collect, textOf } from "../../testing/runtime-contract/pod.ts";
 import type { ContainerConfig } from "../config.ts";
 import type { Container } from "../service.ts";
 import { plainSecurity } from "./testing/runtime.ts";
@@ -37,9 +38,7 @@ test("a container runs its program in an image, and its end is reported", option
   assert.equal(log.replace("err\n", ""), "web-0\n/made/here\nbusybox with 'quotes' $and lines\nweb-0\n");
   assert.match(log, /^err$/m);
   assert.ok(changes.includes(uid));
-  const lines = [];
-  for await (const { text } of suite.runtime.readLog(config.logPath, undefined)) lines.push(String(text));
-  assert.equal(lines.join(""), log);
+  assert.equal(textOf(await collect(suite.runtime.readLog(config.logPath))), log);
   assert.deepEqual(
     (await suite.runtime.listContainers(uid)).map((one) => one.id),
     [id],

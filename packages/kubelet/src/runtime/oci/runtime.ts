@@ -23,6 +23,7 @@ import type {
   Made,
   NodeNetworkService,
   PodNetworkService,
+  ReadLogOptions,
   RuntimeService,
   Sandbox,
 } from "../service.ts";
@@ -343,9 +344,9 @@ export class OciRuntime implements RuntimeService {
     });
   }
 
-  readLog(logPath: string, follow: AbortSignal | undefined): AsyncIterable<LogLine> {
+  readLog(logPath: string, options?: ReadLogOptions): AsyncIterable<readonly LogLine[]> {
     const container = [...this.#containers.values()].find(({ record }) => record.config.logPath === logPath);
-    return followLog(logPath, container, follow, this.#options.clock);
+    return followLog(logPath, container, this.#options.clock, options);
   }
 
   async rotateContainerLog(id: string, to: string): Promise<void> {

@@ -74,7 +74,7 @@ export function runtimeContract(name: string, { cannot = {}, skip, begin }: Cont
         known && containerIdentity(known.config),
       );
       assert.equal((await pod.find(running.id)).state, "running");
-      assert.equal(textOf(await collect(node.service.readLog(ending.logPath, undefined))), "over\n");
+      assert.equal(textOf(await collect(node.service.readLog(ending.logPath))), "over\n");
       const third = await pod.create("echo third", {
         name: "third",
         logPath: join(pod.folder, "logs/third.log"),

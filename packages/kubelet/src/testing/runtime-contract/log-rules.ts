@@ -15,7 +15,7 @@ export function logRules(rule: Rule): void {
       "echo one; echo two >&2; sleep 0.5; head -c 100000 /dev/zero | tr '\\0' x; echo; printf end";
     const { id, logPath } = await pod.start(script);
     await pod.exited(id);
-    const lines = await collect(pod.node.service.readLog(logPath, undefined));
+    const lines = await collect(pod.node.service.readLog(logPath));
     const texts = lines.map((line) => line.text.toString("utf8"));
     assert.deepEqual(
       texts.filter((each) => each.length < 10).toSorted(),
@@ -40,13 +40,13 @@ export function logRules(rule: Rule): void {
   rule("a log is followed until the container ends, or the reader gives up", async (pod) => {
     await pod.run();
     const { logPath } = await pod.start("for i in 1 2 3; do echo $i; sleep 0.3; done");
-    const lines = await collect(pod.node.service.readLog(logPath, never));
+    const lines = await collect(pod.node.service.readLog(logPath, { follow: never }));
     assert.equal(textOf(lines), "1\n2\n3\n");
     const other = await pod.start("echo here; sleep 1000");
     const stop = new AbortController();
     const seen: LogLine[] = [];
-    for await (const line of pod.node.service.readLog(other.logPath, stop.signal)) {
-      seen.push(line);
+    for await (const lines of pod.node.service.readLog(other.logPath, { follow: stop.signal })) {
+      seen.push(...lines);
       stop.abort();
     }
     assert.equal(textOf(seen), "here\n");
@@ -57,14 +57,14 @@ export function logRules(rule: Rule): void {
     async (pod) => {
       await pod.run();
       const { id, logPath } = await pod.start("for i in $(seq 200); do echo $i; sleep 0.01; done");
-      const followed = collect(pod.node.service.readLog(logPath, never));
+      const followed = collect(pod.node.service.readLog(logPath, { follow: never }));
       await untilPrinted(pod.node, logPath, "20\n");
       const old = `${logPath}.old`;
       await pod.node.service.rotateContainerLog(id, old);
       const all = Array.from({ length: 200 }, (_, index) => `${index + 1}\n`).join("");
       assert.equal(textOf(await followed), all);
       await pod.exited(id);
-      const parts = [old, logPath].map((path) => collect(pod.node.service.readLog(path, undefined)));
+      const parts = [old, logPath].map((path) => collect(pod.node.service.readLog(path)));
       const [first, second] = (await Promise.all(parts)).map(textOf);
       assert.equal(`${first}${second}`, all);
       assert.match(first ?? "", /^1\n/);

@@ -114,7 +114,7 @@ export class ContractPod {
   async ended(script: string, config: Partial<ContainerConfig> = {}) {
     const { id, unsupported, logPath } = await this.start(script, config);
     const container = await this.exited(id);
-    const lines = await collect(this.node.service.readLog(logPath, undefined));
+    const lines = await collect(this.node.service.readLog(logPath));
     return { output: textOf(lines), container, unsupported };
   }
 
@@ -158,9 +158,9 @@ export const containerIdentity = ({ name, attempt, hash, logPath, terminationLog
 });
 
 /** All lines of a reader. */
-export async function collect(lines: AsyncIterable<LogLine>): Promise<LogLine[]> {
+export async function collect(blocks: AsyncIterable<readonly LogLine[]>): Promise<LogLine[]> {
   const all: LogLine[] = [];
-  for await (const line of lines) all.push(line);
+  for await (const lines of blocks) all.push(...lines);
   return all;
 }
 
@@ -174,7 +174,7 @@ export const never = new AbortController().signal;
 /** Waits until the log contains these words. */
 export async function untilPrinted(node: NodeRuntime, logPath: string, words: string): Promise<void> {
   await eventuallyPasses(async () => {
-    const printed = textOf(await collect(node.service.readLog(logPath, undefined)));
+    const printed = textOf(await collect(node.service.readLog(logPath)));
     assert.ok(printed.includes(words), printed);
   });
 }

@@ -53,7 +53,7 @@ export function sandboxRules(rule: Rule): void {
     assert.equal((await pod.exited(id)).exitCode, 137);
     await pod.node.service.removePodSandbox(pod.sandboxId);
     assert.deepEqual(await pod.node.service.listContainers(pod.uid), []);
-    assert.equal(textOf(await collect(pod.node.service.readLog(logPath, undefined))), "here\n");
+    assert.equal(textOf(await collect(pod.node.service.readLog(logPath))), "here\n");
   });
 
   rule("images are found by their names, or not at all", async (pod) => {

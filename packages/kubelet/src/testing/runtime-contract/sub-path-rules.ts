@@ -6,7 +6,7 @@ import { containerMounts } from "../../containers/mounts.ts";
 import type { MountConfig } from "../../runtime/config.ts";
 import type { StartableContainer } from "../../types/containers.ts";
 import { Exchange, withoutExchange } from "../exchange.ts";
-import type { ContractPod } from "./pod.ts";
+import { type ContractPod, collect, textOf } from "./pod.ts";
 import type { Rule } from "./rule.ts";
 import type { Lacking } from "./types.ts";
 
@@ -35,7 +35,7 @@ export function subPathRules(rule: Rule, cannot: Lacking): void {
         await race.step();
     } finally {
       const exchanges = await exchange.stop();
-      race.close();
+      await race.close();
       process.stderr.write(
         `subPath race: ${exchanges} exchanges, ${race.starts} starts, ${race.refusals} refusals\n`,
       );
@@ -82,8 +82,7 @@ class SubPathRace {
     if (container !== undefined) {
       // A container that was refused before its start has no log.
       if (existsSync(container.logPath))
-        for await (const { text } of node.service.readLog(container.logPath, undefined))
-          output.push(String(text));
+        output.push(textOf(await collect(node.service.readLog(container.logPath))));
       await node.service.removeContainer(container.id);
     }
     assert.doesNotMatch(output.join(""), /hidden/);
@@ -105,8 +104,8 @@ class SubPathRace {
     });
   }
 
-  close(): void {
-    removeTree(this.#directory);
+  async close(): Promise<void> {
+    await removeTree(this.#directory);
     rmSync(this.#outside, { recursive: true });
   }
 }
