@@ -5,7 +5,6 @@ import {
   type FSWatcher,
   fstatSync,
   openSync,
-  readFileSync,
   readSync,
   rmSync,
   statSync,
@@ -21,13 +20,8 @@ import { makeFolderSync } from "@dray/files";
 import { openFile } from "../../base/open-file.ts";
 import { tailStart } from "../log-tail.ts";
 import type { LogLine } from "../service.ts";
+import { GrowthReader, timesName } from "./log-growth.ts";
 import { note } from "./note.ts";
-
-/** Size of a log at a time. */
-interface Growth {
-  readonly at: number;
-  readonly size: number;
-}
 
 /**
  * Makes the log of a container, and its folder. Leaves one that exists. Others cannot read it: programs that
@@ -39,8 +33,6 @@ export function makeLog(path: string): void {
   makeFolderSync(dirname(path), 0o755);
   writeFileSync(path, "", { flag: "a", mode: 0o640 });
 }
-
-const timesName = (logPath: string): string => `${logPath}.times`;
 
 /**
  * Records when a log grew: a container writes its log without times, straight to the file, so that nothing is
@@ -59,7 +51,9 @@ export class LogTimes {
   constructor(path: string, clock: Clock) {
     this.#path = path;
     this.#clock = clock;
-    this.#size = readTimes(path).at(-1)?.size ?? 0;
+    const before = new GrowthReader(path);
+    this.#size = before.last();
+    before.close();
     this.#watcher = watch(path, { persistent: false }, () => this.#changed());
     this.#watcher.on("error", () => this.close());
     this.#note();
@@ -145,57 +139,44 @@ function appendRest(path: string, copy: string): void {
   }
 }
 
-function readTimes(logPath: string): Growth[] {
-  let text: string;
-  try {
-    const file = openFile(timesName(logPath));
-    try {
-      text = readFileSync(file, "utf8");
-    } finally {
-      closeSync(file);
-    }
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw error;
-  }
-  return text
-    .split("\n")
-    .slice(0, -1)
-    .map((line) => {
-      const [at, size] = line.split(" ").map(Number);
-      return { at: at ?? 0, size: size ?? 0 };
-    });
-}
-
 /** Length from which on a line comes in pieces, in bytes; as those of the runtime `cri`. */
 const maxLineBytes = 1 << 20;
 const noText = Buffer.alloc(0);
 
 interface LogFile {
-  readonly path: string;
   readonly file: number;
+  readonly growth: GrowthReader;
+}
+
+const openLog = (path: string): LogFile => ({ file: openFile(path), growth: new GrowthReader(path) });
+
+function closeLog({ file, growth }: LogFile): void {
+  closeSync(file);
+  growth.close();
 }
 
 /** Reads the lines of a log from its beginning to its current end. */
 export class LogReader {
   /** The log, preceded by rotated files that are not read yet. */
   readonly #files: LogFile[];
+  readonly #path: string;
   readonly #now: () => number;
   #position = 0;
   /** Parts of a line that has not ended. */
   #rest: Buffer[] = [];
   #restBytes = 0;
-  #times: Growth[] = [];
-  #next = 0;
 
   constructor(path: string, now: () => number) {
-    this.#files = [{ path, file: openFile(path) }];
+    this.#path = path;
+    this.#files = [openLog(path)];
     this.#now = now;
   }
 
   /** The log was moved to the file `to`, and is read to its end from there. */
   rotated(to: string): void {
-    this.#files.splice(-1, 0, { path: to, file: openFile(to) });
+    const { file, growth } = this.#files.pop() as LogFile;
+    growth.close();
+    this.#files.push(openLog(to), { file, growth: new GrowthReader(this.#path) });
   }
 
   /** Leaves out all but the last `tail` lines; before the first read. */
@@ -215,17 +196,16 @@ export class LogReader {
       const [head] = this.#files as [LogFile];
       if (head !== current) {
         current = head;
-        this.#times = readTimes(head.path);
+        head.growth.refresh();
         size = fstatSync(head.file).size;
       }
       const chunk = Buffer.allocUnsafe(64 << 10);
       const count = this.#position < size ? readSync(head.file, chunk, 0, chunk.length, this.#position) : 0;
       if (count === 0) {
         if (this.#files.length === 1) break;
-        closeSync(head.file);
+        closeLog(head);
         this.#files.shift();
         this.#position = 0;
-        this.#next = 0;
         continue;
       }
       const text = chunk.subarray(0, count);
@@ -248,19 +228,15 @@ export class LogReader {
 
   /** The line that ends with these bytes, which begin at `offset`. */
   #take(end: Buffer, offset: number): LogLine {
-    const at = this.#time(offset - this.#restBytes);
+    const [{ growth }] = this.#files as [LogFile];
+    const at = growth.at(offset - this.#restBytes) ?? this.#now();
     const text = this.#restBytes === 0 ? end : Buffer.concat([...this.#rest, end]);
     this.#rest = [];
     this.#restBytes = 0;
     return { at, text };
   }
 
-  #time(offset: number): number {
-    while (this.#next < this.#times.length && (this.#times[this.#next]?.size ?? 0) <= offset) this.#next++;
-    return this.#times[this.#next]?.at ?? this.#now();
-  }
-
   close(): void {
-    for (const { file } of this.#files) closeSync(file);
+    for (const file of this.#files) closeLog(file);
   }
 }
