@@ -156,7 +156,7 @@ function terminalTests({ runtime, run, state }: Suite): void {
   test("a terminal: echo, size, exit code, and a log with all of it", async (context) => {
     if (find("script") === undefined) return context.skip("no script");
     const script =
-      "trap 'stty size' WINCH; test -t 0 && test -t 1 && echo on-$TERM; while read -r x; do echo got $x; [ $x = end ] && exit 5; done";
+      "trap 'echo resized' WINCH; test -t 0 && test -t 1 && echo on-$TERM; while read -r x; do echo got $x; [ $x = b ] && stty size; [ $x = end ] && exit 5; done";
     const { id, config } = await run(["bash", "-c", script], { stdin: true, tty: true });
     await eventuallyPasses(async () => assert.equal(readFileSync(config.logPath, "utf8"), "on-xterm\r\n"));
     const stdin = new PassThrough();
@@ -168,7 +168,7 @@ function terminalTests({ runtime, run, state }: Suite): void {
     await stdout.until(/got a\r\n/);
     await eventuallyPasses(async () => {
       stdin.write("b\n");
-      assert.match(stdout.text, /25 81\r\n/);
+      assert.match(stdout.text, /resized\r\n(.|\n)*\n25 81\r\n/);
     });
     stdin.write("end\n");
     await attached;
