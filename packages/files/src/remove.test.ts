@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { realTime } from "@dray/testing/eventually";
 import { temporaryFolder } from "@dray/testing/folder";
 import { removeFolder } from "./index.ts";
 
@@ -55,6 +57,21 @@ test("removes folders that their owner has closed", async (t) => {
 });
 
 const nobody = 65534;
+
+test("removes a folder that another program removes too", async (t) => {
+  const folder = temporaryFolder(t);
+  for (let round = 0; round < 40; round++) {
+    shell(folder, "mkdir -p path/a path/b; for n in $(seq 40); do : > path/a/$n; : > path/b/$n; done");
+    const path = join(folder, "path");
+    const other = spawn("rm", ["-rf", path], { stdio: "ignore" });
+    const ended = once(other, "close");
+    // At a different moment of the other one each time.
+    await realTime(round / 8, "the other program runs");
+    await removeFolder(path);
+    assert.ok(!existsSync(path));
+    await ended;
+  }
+});
 
 test("a large folder does not stop the process", async (t) => {
   const path = join(temporaryFolder(t), "path");

@@ -14,9 +14,10 @@ const small = { files: 100, depth: 20 };
  */
 export async function removeFolder(path: string): Promise<void> {
   if (removesQuickly(path)) return;
-  if (process.platform === "win32") return await rm(path, { recursive: true, force: true });
   const problem = await run("rm", ["-rf", "--", path]);
   if (problem === undefined) return;
+  // A system without rm(1).
+  if (problem === missingProgram) return await rm(path, { recursive: true, force: true });
   // Only root needs no rights in the folders of the user that it is.
   if (process.geteuid?.() !== 0) {
     await run("chmod", ["-R", "u+rwX", "--", path]);
@@ -29,8 +30,9 @@ export async function removeFolder(path: string): Promise<void> {
 function removesQuickly(path: string): boolean {
   try {
     return new SmallFolder().remove(path, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "ENOENT";
+  } catch {
+    // rm(1) has the words for it.
+    return false;
   }
 }
 
@@ -40,7 +42,8 @@ class SmallFolder {
   /** Throws the system's error. Follows no link, even if one takes the place of a folder meanwhile. */
   remove(path: string, depth: number): boolean {
     const file = openFolder(path);
-    if (file === undefined) unlinkSync(path);
+    if (file === "missing") return true;
+    if (file === "file") unlessMissing(unlinkSync, path);
     else {
       try {
         const here = process.platform === "linux" ? `/proc/self/fd/${file}` : path;
@@ -48,7 +51,7 @@ class SmallFolder {
       } finally {
         closeSync(file);
       }
-      rmdirSync(path);
+      unlessMissing(rmdirSync, path);
     }
     return true;
   }
@@ -59,7 +62,7 @@ class SmallFolder {
       for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
         if (this.#left-- === 0 || depth === small.depth) return false;
         const inner = join(path, entry.name);
-        if (!entry.isDirectory()) unlinkSync(inner);
+        if (!entry.isDirectory()) unlessMissing(unlinkSync, inner);
         else if (!this.remove(inner, depth + 1)) return false;
       }
       return true;
@@ -69,14 +72,23 @@ class SmallFolder {
   }
 }
 
-/** Returns undefined for a file. */
-function openFolder(path: string): number | undefined {
+/** Another process may remove the same folder. */
+function unlessMissing(remove: (path: string) => void, path: string): void {
+  try {
+    remove(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+}
+
+function openFolder(path: string): number | "file" | "missing" {
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
   try {
     return openSync(path, O_RDONLY | (O_DIRECTORY ?? 0) | (O_NOFOLLOW ?? 0));
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
-    if (code === "ENOTDIR" || code === "ELOOP" || code === "EMLINK") return undefined;
+    if (code === "ENOENT") return "missing";
+    if (code === "ENOTDIR" || code === "ELOOP" || code === "EMLINK") return "file";
     throw error;
   }
 }
@@ -92,7 +104,9 @@ async function run(program: string, args: readonly string[]): Promise<string | u
     if (text.length < maxProblem) text += chunk;
   });
   return await new Promise((resolve) => {
-    child.once("error", (error) => resolve(error.message));
+    child.once("error", (error: NodeJS.ErrnoException) =>
+      resolve(error.code === "ENOENT" ? missingProgram : error.message),
+    );
     child.once("close", (code, signal) => {
       const [first = ""] = text.split("\n");
       resolve(code === 0 ? undefined : first || `${program} ended with ${code ?? signal}`);
@@ -101,3 +115,4 @@ async function run(program: string, args: readonly string[]): Promise<string | u
 }
 
 const maxProblem = 1000;
+const missingProgram = "the program does not exist";

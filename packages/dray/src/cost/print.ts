@@ -12,12 +12,12 @@ export function costText({ subjects, total }: CostData, format: TableFormat = pl
   const all =
     total === null || subjects.length < 2 || !format.headers ? [] : rowsOf(["total", "", ""], total.classes);
   const rows = [...own, ...all];
-  // A narrow terminal does without what says nothing, rather than break words of the other columns.
-  const held = (title: string, i: number): Column =>
+  // A narrow terminal leaves out empty columns before it breaks words of the others.
+  const amountColumn = (title: string, i: number): Column =>
     rows.every((row) => row[i] === "-") ? { ...long(title), drop: i } : long(title);
   const header = [
     ...[long("OBJECT"), "PODS", "CLAIMS", long("CLASS"), "DEVICES"],
-    ...[held("CAPACITY", 5), held("COUNTERS", 6)],
+    ...[amountColumn("CAPACITY", 5), amountColumn("COUNTERS", 6)],
   ];
   const tables = [table(header, rows, format)];
   // Rows without titles are of one kind.

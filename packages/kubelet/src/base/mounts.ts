@@ -1,5 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { lstatSync, readFileSync } from "node:fs";
+import {
+  lstatSync,
+  readFileSync,
+  // biome-ignore lint/style/noRestrictedImports: a folder that is removed is taken away first.
+  renameSync,
+} from "node:fs";
 import { removeFolder } from "@dray/files";
 import { identityOf, type OpenEntry } from "./open-entry.ts";
 
@@ -57,19 +62,40 @@ export function isMountPoint(path: string): boolean {
   return mountPoints().includes(path);
 }
 
+/** Mounts that one program unmounts: pods decide how many they have. */
+const mountsAtOnce = 200;
+
 /**
  * Unmounts everything at or below a folder, the newest first, including mounts of containers with
  * bidirectional propagation. Throws an Error if a mount stays.
  */
 export function unmountBelow(path: string): void {
-  for (const point of mountPoints().reverse())
-    if (point === path || point.startsWith(`${path}/`)) run("umount", ["--no-canonicalize", point]);
+  const points = mountPoints()
+    .reverse()
+    .filter((point) => point === path || point.startsWith(`${path}/`));
+  for (let begin = 0; begin < points.length; begin += mountsAtOnce)
+    run("umount", ["--no-canonicalize", ...points.slice(begin, begin + mountsAtOnce)]);
 }
 
-/** Removes a folder and its contents. Unmounts first, so that no file system of the machine is emptied. */
+/**
+ * Removes a folder and its contents. Unmounts first, so that no file system of the machine is emptied, and
+ * takes the folder away at once: what is made and mounted at its path from then on stays.
+ */
 export async function removeTree(path: string): Promise<void> {
   unmountBelow(path);
-  await removeFolder(path);
+  for (let number = 1; ; number++) {
+    const removed = `${path}.removed-${number}`;
+    try {
+      renameSync(path, removed);
+    } catch (error) {
+      const { code = "" } = error as NodeJS.ErrnoException;
+      if (code === "ENOENT") return;
+      // Another one that is being removed, or that a killed agent has left.
+      if (code === "ENOTEMPTY" || code === "EEXIST") continue;
+      throw error;
+    }
+    return await removeFolder(removed);
+  }
 }
 
 /** Runs a program, which inherits `descriptor` as its own 3. */

@@ -33,7 +33,7 @@ export class LocalStorage {
     );
     const limit = podLimits(pod).get("ephemeral-storage");
     const limited = limit !== undefined && limit.sign > 0;
-    const bytesOf = async (path: string): Promise<bigint> => (await volumes.usage.of(path)).bytes;
+    const bytesOf = async (path: string): Promise<bigint> => (await volumes.usage.of(path))?.bytes ?? 0n;
     let total = 0n;
     for (const { name, emptyDir } of onDisk) {
       const size = Quantity.parse(emptyDir?.sizeLimit ?? "0");

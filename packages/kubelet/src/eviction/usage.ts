@@ -31,7 +31,7 @@ export async function podUsages(
         .map(async ({ id, config: { name } }) => ({
           name,
           memory: BigInt(Math.round(stats.get(id)?.memoryWorkingSetBytes ?? 0)),
-          logs: (await volumes.usage.of(join(logs, name))).bytes,
+          logs: (await volumes.usage.of(join(logs, name)))?.bytes ?? 0n,
         })),
     );
     if (containers.length === 0) continue;
@@ -41,8 +41,8 @@ export async function podUsages(
     const trees = await Promise.all([logs, ...folders].map((path) => volumes.usage.of(path)));
     usages.set(pod.metadata.uid, {
       memory: containers.reduce((sum, { memory }) => sum + memory, 0n),
-      disk: trees.reduce((sum, { bytes }) => sum + bytes, 0n),
-      inodes: trees.reduce((sum, { inodes }) => sum + inodes, 0n),
+      disk: trees.reduce((sum, tree) => sum + (tree?.bytes ?? 0n), 0n),
+      inodes: trees.reduce((sum, tree) => sum + (tree?.inodes ?? 0n), 0n),
       containers,
     });
   }

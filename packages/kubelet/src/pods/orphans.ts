@@ -74,7 +74,7 @@ export class OrphanSweep {
 
   async #remove(uid: string, path: string, sandboxed: ReadonlySet<string>): Promise<void> {
     const { log, isKnown } = this.#options;
-    if (isKnown(uid) || sandboxed.has(uid)) return;
+    if (this.#stopped || isKnown(uid) || sandboxed.has(uid)) return;
     try {
       await removeTree(path);
       log.info({ pod: uid, path }, "removed what was left of a pod that is gone");

@@ -56,7 +56,10 @@ export class PodWorkers {
     } finally {
       metrics.podWorked(type, clock.now() - begun);
     }
-    if (worker.done) this.#workers.delete(uid);
+    if (!worker.done) return;
+    this.#workers.delete(uid);
+    // A static pod whose manifest came back meanwhile.
+    if (this.#options.pod(uid) !== undefined) this.add(uid);
   }
 
   #typeOf(worker: PodWorker, pod: Pod | undefined): WorkType {

@@ -1,9 +1,9 @@
 import { readSync } from "node:fs";
-import { Turns } from "../base/turns.ts";
+import { EventLoopShare } from "../base/event-loop-share.ts";
 
 const blockBytes = 64 << 10;
 /** Blocks that are searched at a time. */
-const blocksPerTurn = 16;
+const blocksAtOnce = 16;
 
 /**
  * Offset at which the last lines of an open file begin, of which the first `size` bytes count. Reads from the
@@ -15,7 +15,7 @@ const blocksPerTurn = 16;
  */
 export async function tailStart(file: number, size: number, lines: number): Promise<number> {
   if (lines <= 0) return size;
-  const turns = new Turns(blocksPerTurn);
+  const share = new EventLoopShare(blocksAtOnce);
   const block = Buffer.alloc(blockBytes);
   // The newline at the end divides nothing.
   let left = lines;
@@ -28,7 +28,7 @@ export async function tailStart(file: number, size: number, lines: number): Prom
       if (left === 0) return begin + at + 1;
     }
     end = begin;
-    await turns.step();
+    await share.step();
   }
   return 0;
 }

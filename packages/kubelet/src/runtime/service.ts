@@ -247,7 +247,10 @@ export interface RuntimeService {
   portForward(sandboxId: string, port: number, stream: Duplex): Promise<void>;
   /** Reads the lines of a container's log, many at a time; others run meanwhile. */
   readLog(logPath: string, options?: ReadLogOptions): AsyncIterable<readonly LogLine[]>;
-  /** Moves the current contents of a container's log to the file `to`, without losing concurrent output. */
+  /**
+   * Moves the current contents of a container's log to the file `to`. The runtime `host` may lose what is
+   * written within the milliseconds of the last step.
+   */
   rotateContainerLog(id: string, to: string): Promise<void>;
   /**
    * Calls the handler with the pod's UID whenever a container of it changes its state. Returns a function

@@ -56,25 +56,33 @@ export async function* containerLog(
   const { logPath } = container.config;
   let left = query.limitBytes ?? Number.POSITIVE_INFINITY;
   const options = { tail: query.tailLines, follow: query.follow ? signal : undefined };
+  // A log that grows meanwhile does not make the end longer.
+  let linesLeft = query.follow ? Number.POSITIVE_INFINITY : (query.tailLines ?? Number.POSITIVE_INFINITY);
   let isNewLine = true;
+  let last = { at: 0, stamp: stamp(0) };
   for await (const lines of runtime.readLog(logPath, options)) {
     if (signal.aborted) return;
     const parts: Buffer[] = [];
     for (const { at, text } of lines) {
-      if (query.since !== undefined && at < query.since) continue;
-      if (query.timestamps && isNewLine) parts.push(Buffer.from(`${stamp(at)} `));
+      if (linesLeft <= 0) break;
+      const beginsLine = isNewLine;
       isNewLine = text.at(-1) === 10;
+      if (isNewLine) linesLeft--;
+      if (query.since !== undefined && at < query.since) continue;
+      if (query.timestamps && beginsLine) {
+        if (last.at !== at) last = { at, stamp: stamp(at) };
+        parts.push(last.stamp);
+      }
       parts.push(text);
     }
     const all = Buffer.concat(parts);
-    if (all.length === 0) continue;
-    yield all.subarray(0, Math.min(all.length, left));
+    if (all.length > 0) yield all.subarray(0, Math.min(all.length, left));
     left -= all.length;
-    if (left <= 0) return;
+    if (left <= 0 || linesLeft <= 0) return;
   }
 }
 
-/** RFC 3339 with nanoseconds, of which the clock has the first three digits. */
-function stamp(milliseconds: number): string {
-  return new Date(milliseconds).toISOString().replace("Z", "000000Z");
+/** RFC 3339 with nanoseconds, of which the clock has the first three digits, and a space. */
+function stamp(milliseconds: number): Buffer {
+  return Buffer.from(`${new Date(milliseconds).toISOString().replace("Z", "000000Z")} `);
 }

@@ -164,11 +164,14 @@ export class NodeStatistics {
   async #disks(pod: Pod): Promise<Pick<PodUse, "volume" | "ephemeral-storage">> {
     const { volumes, paths } = this.#options;
     const disk = this.#disk();
-    let total = Number((await volumes.usage.of(podLogDirectory(paths, pod))).bytes);
+    let total = Number((await volumes.usage.of(podLogDirectory(paths, pod)))?.bytes ?? 0n);
     const volume: VolumeUse[] = [];
     for (const { name, emptyDir } of pod.spec.volumes ?? []) {
       if (emptyDir === undefined) continue;
-      const usedBytes = Number((await volumes.usage.of(volumes.folder(pod, emptyDirPlugin, name))).bytes);
+      const usage = await volumes.usage.of(volumes.folder(pod, emptyDirPlugin, name));
+      // Not measured yet; upstream leaves it out too.
+      if (usage === undefined) continue;
+      const usedBytes = Number(usage.bytes);
       if (!emptyDir.medium) total += usedBytes;
       volume.push({ ...disk, name, usedBytes });
     }

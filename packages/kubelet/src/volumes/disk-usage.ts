@@ -2,7 +2,7 @@ import { type BigIntStats, constants, lstatSync } from "node:fs";
 import { type FileHandle, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, sleep } from "@dray/client";
-import { Turns } from "../base/turns.ts";
+import { EventLoopShare } from "../base/event-loop-share.ts";
 
 /** Size of a folder on disk, as du(1). */
 export interface DiskUsage {
@@ -17,17 +17,21 @@ interface Measured {
   readonly until: number;
 }
 
-/** Share of the time in which one folder may be measured, as its reciprocal. */
-const restsPerMeasurement = 10;
-/** Milliseconds of a measurement from which on it is kept; a shorter one is made each time. */
-const minKept = 50;
-/** Milliseconds for which a caller waits for a new measurement where there is an older one. */
+/** Time for which a measurement counts, in times of its own duration; at most `maxAge` milliseconds. */
+const ageFactor = 10;
+const maxAge = 60_000;
+/**
+ * Milliseconds of a measurement from which on it counts for later callers; a shorter one is made each time.
+ */
+const minDuration = 50;
+/** Milliseconds for which a caller waits for a measurement. */
 const maxWait = 1000;
+/** Milliseconds after which a measurement that nobody has asked for again is forgotten. */
+const forgetAfter = 600_000;
 
 /**
  * Measures folders. Pods decide how many files they have, and several callers ask every few seconds, so a
- * folder whose measurement takes long is measured a tenth of the time at most; meanwhile its last size
- * counts.
+ * measurement that takes long counts for ten times as long, a minute at most.
  *
  * Upstream: pkg/kubelet/server/stats/volume_stat_calculator.go, which measures once a minute
  * (`--volume-stats-agg-period`).
@@ -42,17 +46,19 @@ export class DiskUsages {
     this.#clock = clock;
   }
 
-  /** Files with several names count once; those that are removed meanwhile do not count. */
-  async of(path: string): Promise<DiskUsage> {
+  /**
+   * Returns the last measurement, or a new one if it takes at most a second; undefined if the first one takes
+   * longer. Files with several names count once, other file systems and files that are removed meanwhile do
+   * not count.
+   */
+  async of(path: string): Promise<DiskUsage | undefined> {
     const last = this.#measured.get(path);
     if (last !== undefined && this.#clock.now() < last.until) return last.usage;
-    const measuring = this.#measure(path);
-    if (last === undefined) return await measuring;
     const timeout = new AbortController();
     try {
       return await Promise.race([
-        measuring,
-        sleep(this.#clock, maxWait, timeout.signal).then(() => last.usage),
+        this.#measure(path),
+        sleep(this.#clock, maxWait, timeout.signal).then(() => last?.usage),
       ]);
     } finally {
       timeout.abort();
@@ -65,29 +71,26 @@ export class DiskUsages {
     const started = this.#clock.now();
     const measuring = treeUsage(path)
       .then((usage) => {
-        const took = this.#clock.now() - started;
+        const now = this.#clock.now();
+        const duration = now - started;
         this.#measured.delete(path);
-        if (took >= minKept)
-          this.#measured.set(path, { usage, until: this.#clock.now() + took * restsPerMeasurement });
+        for (const [known, { until }] of this.#measured)
+          if (now > until + forgetAfter) this.#measured.delete(known);
+        if (duration >= minDuration)
+          this.#measured.set(path, { usage, until: now + Math.min(duration * ageFactor, maxAge) });
         return usage;
       })
       .finally(() => this.#measuring.delete(path));
     this.#measuring.set(path, measuring);
     return measuring;
   }
-
-  /** Forgets the folders below a path, which are gone. */
-  forget(path: string): void {
-    for (const known of this.#measured.keys())
-      if (known === path || known.startsWith(`${path}/`)) this.#measured.delete(known);
-  }
 }
 
 /** Measures a folder once, whatever it takes. */
 export async function treeUsage(path: string): Promise<DiskUsage> {
-  const usage = new TreeUsage();
   const stat = lookUp(path);
   if (stat === undefined) return { bytes: 0n, inodes: 0n };
+  const usage = new TreeUsage(stat.dev);
   usage.count(stat);
   await usage.walk(path, 0);
   return { bytes: usage.bytes, inodes: usage.inodes };
@@ -99,14 +102,20 @@ const maxDepth = 1000;
  * Files that are looked up at a time, some milliseconds long: one after the other takes a sixth of the
  * processor time that the thread pool takes.
  */
-const filesPerTurn = 1000;
+const filesAtOnce = 1000;
 
 class TreeUsage {
   bytes = 0n;
   inodes = 0n;
   /** Files with several names. */
   readonly #seen = new Set<string>();
-  readonly #turns = new Turns(filesPerTurn);
+  readonly #share = new EventLoopShare(filesAtOnce);
+
+  readonly #device: bigint;
+
+  constructor(device: bigint) {
+    this.#device = device;
+  }
 
   count(stat: BigIntStats): void {
     if (stat.nlink > 1n && !stat.isDirectory()) {
@@ -130,10 +139,10 @@ class TreeUsage {
       for (const name of (await quietly(() => readdir(here))) ?? []) {
         const entry = join(here, name);
         const stat = lookUp(entry);
-        if (stat === undefined) continue;
+        await this.#share.step();
+        if (stat === undefined || stat.dev !== this.#device) continue;
         this.count(stat);
         if (stat.isDirectory() && depth < maxDepth) await this.walk(entry, depth + 1);
-        await this.#turns.step();
       }
     } finally {
       await folder.close();
@@ -147,7 +156,7 @@ function openFolder(path: string): Promise<FileHandle | undefined> {
 
 function lookUp(path: string): BigIntStats | undefined {
   try {
-    return lstatSync(path, { bigint: true });
+    return lstatSync(path, { bigint: true, throwIfNoEntry: false });
   } catch (error) {
     return ifGone(error);
   }

@@ -12,7 +12,7 @@ import {
   statSync,
 } from "node:fs";
 import type { Pod } from "@dray/api/core/v1";
-import { Turns } from "../base/turns.ts";
+import { EventLoopShare } from "../base/event-loop-share.ts";
 
 const setgid = 0o2000;
 
@@ -76,14 +76,14 @@ function fits(stat: Stats, group: number, bits: number): boolean {
 }
 
 /** Files that are changed at a time. */
-const filesPerTurn = 200;
+const filesAtOnce = 200;
 /** Maximum depth: each level takes a file descriptor. */
 const maxDepth = 1000;
 
 class Change {
   readonly #group: number;
   readonly #bits: number;
-  readonly #turns = new Turns(filesPerTurn);
+  readonly #share = new EventLoopShare(filesAtOnce);
 
   constructor(group: number, bits: number) {
     this.#group = group;
@@ -91,7 +91,6 @@ class Change {
   }
 
   async make(path: string, stat: Stats, depth: number): Promise<void> {
-    await this.#turns.step();
     if (!stat.isDirectory() && !stat.isFile()) {
       lchownSync(path, -1, this.#group);
       return;
@@ -108,6 +107,7 @@ class Change {
       if (isFolder)
         for (const name of readdirSync(here)) {
           const entry = `${here}/${name}`;
+          await this.#share.step();
           const found = lstatSync(entry, { throwIfNoEntry: false });
           if (found !== undefined) await this.make(entry, found, depth + 1);
         }

@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { makeFolderSync, removeFolder } from "@dray/files";
-import { Turns } from "../base/turns.ts";
+import { EventLoopShare } from "../base/event-loop-share.ts";
 import { giveToGroup } from "./fs-group.ts";
 
 /** A file of a volume that the agent fills. */
@@ -43,12 +43,12 @@ export async function writeFiles(
   makeFolderSync(directory, 0o755);
   const link = join(directory, "..data");
   const current = lstatSync(link, { throwIfNoEntry: false }) ? readlinkSync(link) : undefined;
-  const turns = new Turns(filesPerTurn);
-  if (current !== undefined && (await same(join(directory, current), files, turns))) return;
-  const generation = current === undefined ? 1 : Number(current.replace("..", "")) + 1;
+  const share = new EventLoopShare(filesAtOnce);
+  if (current !== undefined && (await same(join(directory, current), files, share))) return;
+  let generation = current === undefined ? 1 : Number(current.replace("..", "")) + 1;
+  // One that a killed agent was making, or was removing.
+  while (existsSync(join(directory, `..${generation}`))) generation++;
   const next = join(directory, `..${generation}`);
-  // Left by a killed agent.
-  await removeFolder(next);
   mkdirSync(next, { mode: 0o755 });
   for (const { path, content, mode, user } of files) {
     const file = join(next, path);
@@ -56,7 +56,7 @@ export async function writeFiles(
     writeFileSync(file, content);
     chmodSync(file, mode);
     if (user !== undefined) chownSync(file, user, -1);
-    await turns.step();
+    await share.step();
   }
   if (group !== undefined) {
     await giveToGroup(next, { group, readOnly: true, onRootMismatch: false });
@@ -70,17 +70,19 @@ export async function writeFiles(
   for (const name of names) {
     if (lstatSync(join(directory, name), { throwIfNoEntry: false }) === undefined)
       symlinkSync(join("..data", name), join(directory, name));
-    await turns.step();
+    await share.step();
   }
   for (const name of readdirSync(directory)) {
-    if (!name.startsWith("..") && !names.has(name)) rmSync(join(directory, name));
-    await turns.step();
+    if (name.startsWith("..") ? isGeneration(name) && name !== `..${generation}` : !names.has(name))
+      await removeFolder(join(directory, name));
+    await share.step();
   }
-  if (current !== undefined) await removeFolder(join(directory, current));
 }
 
+const isGeneration = (name: string): boolean => /^\.\.\d+$/.test(name);
+
 /** Files that are written or compared at a time. */
-const filesPerTurn = 200;
+const filesAtOnce = 200;
 
 /** Throws for a path that leaves the volume, or has one of its reserved names. Upstream: validatePath. */
 function checkPath(path: string): void {
@@ -89,7 +91,11 @@ function checkPath(path: string): void {
   if (path.startsWith("..")) throw new Error(`path ${JSON.stringify(path)} must not begin with ".."`);
 }
 
-async function same(directory: string, files: readonly VolumeFile[], turns: Turns): Promise<boolean> {
+async function same(
+  directory: string,
+  files: readonly VolumeFile[],
+  share: EventLoopShare,
+): Promise<boolean> {
   if (!existsSync(directory)) return false;
   const there = readdirSync(directory, { recursive: true, withFileTypes: true }).filter(
     (e) => !e.isDirectory(),
@@ -100,7 +106,7 @@ async function same(directory: string, files: readonly VolumeFile[], turns: Turn
     const stat = lstatSync(file, { throwIfNoEntry: false });
     // Without mount name spaces the pod can write here, and may have replaced a file by a pipe.
     if (!stat?.isFile() || stat.size !== content.length || !readFileSync(file).equals(content)) return false;
-    await turns.step();
+    await share.step();
   }
   return true;
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, statSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Node, Pod, Volume } from "@dray/api/core/v1";
@@ -120,4 +120,21 @@ test("a host path where the system makes no folder is an error of its volume", a
     );
   const { mounted } = await setUp("DirectoryOrCreate", "/var/lib/made/below");
   assert.ok(statSync(mounted.get("data")?.path ?? "").isDirectory());
+});
+
+test("a set-up that fails has ended: no volume of it is still being made", async (t) => {
+  const { root, volumes } = testVolumes(t);
+  const items = Array.from({ length: 1500 }, (_, n) => ({
+    path: `file-${n}`,
+    fieldRef: { fieldPath: "metadata.name" },
+  }));
+  const pod = podOf(
+    { name: "files", downwardAPI: { items } },
+    { name: "data", nfs: { server: "s", path: "/" } },
+  );
+  await assert.rejects(volumes.setUp(pod), /volumes of type nfs are not supported/);
+  const folder = join(root, "var/lib/kubelet/pods/uid/volumes/kubernetes.io~downward-api/files");
+  assert.equal(readdirSync(folder).filter((name) => name.startsWith("file-")).length, items.length);
+  await volumes.tearDown("uid");
+  assert.ok(!existsSync(join(root, "var/lib/kubelet/pods/uid")));
 });

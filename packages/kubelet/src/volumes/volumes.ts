@@ -67,7 +67,7 @@ export class Volumes {
     const outdated = this.#outdated.delete(uid);
     for (const plugin of volumePlugins) plugin.track?.(pod, this.#host);
     // Concurrently: one volume must not wait for another.
-    await Promise.all(
+    const results = await Promise.allSettled(
       (pod.spec.volumes ?? []).map(async (volume) => {
         try {
           const made = await this.#setUp(pod, volume);
@@ -86,6 +86,9 @@ export class Volumes {
         }
       }),
     );
+    // All have ended by now: what goes on would meet the next try, or the end of the pod.
+    const failure = results.find(({ status }) => status === "rejected");
+    if (failure?.status === "rejected") throw failure.reason;
     this.#setUps.set(uid, { at: this.#host.clock.now(), metadata: labelsAndAnnotations(pod) });
     this.#claims.set(uid, claims);
     return { mounted, warnings };
@@ -147,9 +150,7 @@ export class Volumes {
     this.#claims.delete(uid);
     this.#outdated.delete(uid);
     for (const plugin of volumePlugins) plugin.tearDown?.(uid, this.#host);
-    const folder = this.podDirectory(uid);
-    this.usage.forget(folder);
-    await removeTree(folder);
+    await removeTree(this.podDirectory(uid));
   }
 
   /**

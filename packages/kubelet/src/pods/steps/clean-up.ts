@@ -50,14 +50,15 @@ export async function removePod(state: PodState): Promise<void> {
   }
   for (const { id } of sandboxes) await runtime.service.removePodSandbox(id);
   at("sandboxes removed");
+  // The rest may take long, and takes nothing from other pods.
+  state.ended = true;
+  state.endReported.resolve();
   await volumes.tearDown(state.uid);
   at("volumes removed");
   state.images.forget(state.uid);
   probes.metrics.forget(state.uid);
   await removeLogs(state);
-  state.ended = true;
   state.done = true;
-  state.endReported.resolve();
 }
 
 /**

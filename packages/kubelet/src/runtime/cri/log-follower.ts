@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, lstatSync, readSync } from "node:fs";
 import { type Clock, sleep } from "@dray/client";
+import { EventLoopShare } from "../../base/event-loop-share.ts";
 import { openFile } from "../../base/open-file.ts";
-import { Turns } from "../../base/turns.ts";
 import { tailStart } from "../log-tail.ts";
 import type { LogLine, ReadLogOptions } from "../service.ts";
 import { LogFormat } from "./log-format.ts";
@@ -14,7 +14,7 @@ const maxLineBytes = 1 << 20;
 export interface FollowOptions extends ReadLogOptions {
   readonly path: string;
   readonly clock: Clock;
-  /** Returns true when nothing more will be written. */
+  /** Reshare true when nothing more will be written. */
   ended(): Promise<boolean>;
 }
 
@@ -25,12 +25,12 @@ export interface FollowOptions extends ReadLogOptions {
  */
 export async function* followLog(options: FollowOptions): AsyncGenerator<readonly LogLine[]> {
   const { path, clock, follow, tail, ended } = options;
-  const turns = new Turns(1);
+  const share = new EventLoopShare(1);
   const read = async function* (file: LogFile): AsyncGenerator<readonly LogLine[]> {
     for (const lines of file.blocks()) {
       const found = lines.flatMap((line) => [...format.read(line)]);
       if (found.length > 0) yield found;
-      await turns.step();
+      await share.step();
     }
   };
   const format = new LogFormat();
@@ -39,10 +39,10 @@ export async function* followLog(options: FollowOptions): AsyncGenerator<readonl
     for (;;) {
       // Checked before the rest is read, so that everything that was written before the end is read.
       const last = follow === undefined || (await ended());
-      file ??= await begun(path, tail);
+      file ??= await openTail(path, tail);
       if (file !== undefined) {
         yield* read(file);
-        const next = file.isCurrent(path) ? undefined : LogFile.open(path);
+        const next = follow === undefined || file.isCurrent(path) ? undefined : LogFile.open(path);
         if (next !== undefined) {
           // Written between the last read and the rotation.
           yield* read(file);
@@ -63,9 +63,14 @@ export async function* followLog(options: FollowOptions): AsyncGenerator<readonl
 }
 
 /** Opens a log whose last `tail` lines are read. */
-async function begun(path: string, tail: number | undefined): Promise<LogFile | undefined> {
+async function openTail(path: string, tail: number | undefined): Promise<LogFile | undefined> {
   const file = LogFile.open(path);
-  if (tail !== undefined) await file?.skipTo(tail);
+  try {
+    if (tail !== undefined) await file?.skipTo(tail);
+  } catch (error) {
+    file?.close();
+    throw error;
+  }
   return file;
 }
 
@@ -82,7 +87,7 @@ class LogFile {
   }
 
   /**
-   * Returns undefined if the file is missing. A pod may have put a link or a pipe there, which is neither
+   * Reshare undefined if the file is missing. A pod may have put a link or a pipe there, which is neither
    * followed nor waited for.
    */
   static open(path: string): LogFile | undefined {

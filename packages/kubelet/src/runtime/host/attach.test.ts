@@ -168,7 +168,7 @@ function terminalTests({ runtime, run, state }: Suite): void {
     await stdout.until(/got a\r\n/);
     await eventuallyPasses(async () => {
       stdin.write("b\n");
-      assert.match(stdout.text, /resized\r\n(.|\n)*\n25 81\r\n/);
+      assert.match(stdout.text, /resized\r\n[\s\S]*\n25 81\r\n/);
     });
     stdin.write("end\n");
     await attached;

@@ -1,5 +1,5 @@
 import type { Clock } from "@dray/client";
-import { Turns } from "../../base/turns.ts";
+import { EventLoopShare } from "../../base/event-loop-share.ts";
 import type { LogLine, ReadLogOptions } from "../service.ts";
 import type { LoggedContainer } from "./attach.ts";
 import { LogReader } from "./logs.ts";
@@ -12,7 +12,7 @@ export async function* followLog(
   { follow, tail }: ReadLogOptions = {},
 ): AsyncGenerator<readonly LogLine[]> {
   const reader = new LogReader(logPath, clock.now);
-  const unwatch = follow === undefined ? () => {} : container?.onRotation((to) => reader.rotated(to));
+  const unwatch = container?.onRotation((to) => reader.rotated(to));
   try {
     if (tail !== undefined) await reader.skipTo(tail);
     while (follow !== undefined && !follow.aborted && container?.launched && !container.exited) {
@@ -23,22 +23,25 @@ export async function* followLog(
       });
       const unlisten = container.onLog(wake);
       follow.addEventListener("abort", wake, { once: true });
-      yield* inTurns(reader.read(false));
-      if (!container.exited) await more;
-      unlisten();
-      follow.removeEventListener("abort", wake);
+      try {
+        yield* inSteps(reader.read(false));
+        if (!container.exited) await more;
+      } finally {
+        unlisten();
+        follow.removeEventListener("abort", wake);
+      }
     }
-    yield* inTurns(reader.read(true));
+    yield* inSteps(reader.read(true));
   } finally {
     unwatch?.();
     reader.close();
   }
 }
 
-async function* inTurns<T>(values: Iterable<T>): AsyncGenerator<T> {
-  const turns = new Turns(1);
+async function* inSteps<T>(values: Iterable<T>): AsyncGenerator<T> {
+  const share = new EventLoopShare(1);
   for (const value of values) {
     yield value;
-    await turns.step();
+    await share.step();
   }
 }

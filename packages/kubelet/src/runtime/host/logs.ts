@@ -1,12 +1,12 @@
 import {
   closeSync,
   constants,
-  copyFileSync,
   type FSWatcher,
   fstatSync,
   openSync,
   readSync,
-  rmSync,
+  // biome-ignore lint/style/noRestrictedImports: times are moved with their log, which may be lost too.
+  renameSync,
   statSync,
   truncateSync,
   watch,
@@ -17,6 +17,7 @@ import { copyFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Clock } from "@dray/client";
 import { makeFolderSync } from "@dray/files";
+import { EventLoopShare } from "../../base/event-loop-share.ts";
 import { openFile } from "../../base/open-file.ts";
 import { tailStart } from "../log-tail.ts";
 import type { LogLine } from "../service.ts";
@@ -84,24 +85,30 @@ export class LogTimes {
   }
 
   /**
-   * Moves the contents of the log to the file `to`. Writes of the container between the end of the copy and
-   * the truncation, some microseconds, are lost. Readers that follow the log are notified before it is
-   * emptied.
+   * Moves the contents of the log to the file `to`. Readers that follow the log are notified before it is
+   * emptied. `pause` stops the container for the last part of it, and returns a function that continues it;
+   * without, writes between the end of the copy and the truncation are lost: those of some milliseconds.
    */
-  async rotate(to: string): Promise<void> {
-    // Most of it, while others run.
+  async rotate(to: string, pause?: () => Promise<() => void>): Promise<void> {
     await copyFile(this.#path, to);
-    this.#note();
-    appendRest(this.#path, to);
+    // Most of what has been written meanwhile, if the container does not write faster than this copies.
+    for (let round = 0; round < maxRounds && restBytes(this.#path, to) > blockBytes; round++)
+      await copyRest(this.#path, to);
+    const resume = await pause?.();
     try {
-      copyFileSync(timesName(this.#path), timesName(to));
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+      this.#note();
+      copyRestSync(this.#path, to);
+      try {
+        renameSync(timesName(this.#path), timesName(to));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+      }
+      for (const listener of this.#rotationListeners) listener(to);
+      truncateSync(this.#path);
+      this.#size = 0;
+    } finally {
+      resume?.();
     }
-    for (const listener of this.#rotationListeners) listener(to);
-    truncateSync(this.#path);
-    rmSync(timesName(this.#path), { force: true });
-    this.#size = 0;
   }
 
   /**
@@ -121,27 +128,50 @@ export class LogTimes {
   }
 }
 
+/** Number of times that a rotation copies what has been written while it was copying. */
+const maxRounds = 10;
+/** Blocks that are copied at a time. */
+const blocksAtOnce = 16;
+
+const restBytes = (path: string, copy: string): number => statSync(path).size - statSync(copy).size;
+
 /** Appends to a copy what has been written since it was made. */
-function appendRest(path: string, copy: string): void {
-  const [from, to] = [openFile(path), openSync(copy, constants.O_WRONLY | constants.O_APPEND)];
+async function copyRest(path: string, copy: string): Promise<void> {
+  const share = new EventLoopShare(blocksAtOnce);
+  for (const _ of restBlocks(path, copy)) await share.step();
+}
+
+function copyRestSync(path: string, copy: string): void {
+  for (const _ of restBlocks(path, copy));
+}
+
+/** Copies a block with each step. */
+function* restBlocks(path: string, copy: string): Generator<void> {
+  const from = openFile(path);
   try {
-    const { size } = fstatSync(from);
-    const block = Buffer.allocUnsafe(64 << 10);
-    for (let at = fstatSync(to).size; at < size; ) {
-      const count = readSync(from, block, 0, Math.min(block.length, size - at), at);
-      if (count === 0) break;
-      writeSync(to, block, 0, count);
-      at += count;
+    const to = openSync(copy, constants.O_WRONLY | constants.O_APPEND);
+    try {
+      const { size } = fstatSync(from);
+      const block = Buffer.allocUnsafe(blockBytes);
+      for (let at = fstatSync(to).size; at < size; ) {
+        const count = readSync(from, block, 0, Math.min(block.length, size - at), at);
+        if (count === 0) return;
+        writeSync(to, block, 0, count);
+        at += count;
+        yield;
+      }
+    } finally {
+      closeSync(to);
     }
   } finally {
     closeSync(from);
-    closeSync(to);
   }
 }
 
 /** Length from which on a line comes in pieces, in bytes; as those of the runtime `cri`. */
 const maxLineBytes = 1 << 20;
 const noText = Buffer.alloc(0);
+const blockBytes = 64 << 10;
 
 interface LogFile {
   readonly file: number;
@@ -174,15 +204,22 @@ export class LogReader {
 
   /** The log was moved to the file `to`, and is read to its end from there. */
   rotated(to: string): void {
+    const moved = openLog(to);
     const { file, growth } = this.#files.pop() as LogFile;
     growth.close();
-    this.#files.push(openLog(to), { file, growth: new GrowthReader(this.#path) });
+    this.#files.push(moved, { file, growth: new GrowthReader(this.#path) });
   }
 
   /** Leaves out all but the last `tail` lines; before the first read. */
   async skipTo(tail: number): Promise<void> {
-    const [{ file }] = this.#files as [LogFile];
-    this.#position = await tailStart(file, fstatSync(file).size, tail);
+    for (;;) {
+      const [head] = this.#files as [LogFile];
+      const position = await tailStart(head.file, fstatSync(head.file).size, tail);
+      // Else the log was moved meanwhile, and is searched where it is now.
+      if (head !== this.#files[0]) continue;
+      this.#position = position;
+      return;
+    }
   }
 
   /**
@@ -199,8 +236,8 @@ export class LogReader {
         head.growth.refresh();
         size = fstatSync(head.file).size;
       }
-      const chunk = Buffer.allocUnsafe(64 << 10);
-      const count = this.#position < size ? readSync(head.file, chunk, 0, chunk.length, this.#position) : 0;
+      const chunk = Buffer.allocUnsafe(Math.max(0, Math.min(blockBytes, size - this.#position)));
+      const count = chunk.length > 0 ? readSync(head.file, chunk, 0, chunk.length, this.#position) : 0;
       if (count === 0) {
         if (this.#files.length === 1) break;
         closeLog(head);
@@ -216,7 +253,8 @@ export class LogReader {
         begin = end + 1;
       }
       if (begin < count) {
-        this.#rest.push(text.subarray(begin));
+        // A copy: a block is kept for as long as a part of it.
+        this.#rest.push(Buffer.from(text.subarray(begin)));
         this.#restBytes += count - begin;
       }
       this.#position += count;

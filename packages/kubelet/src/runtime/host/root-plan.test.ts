@@ -114,7 +114,7 @@ test("only a proc file system covers /proc", (t) => {
     planRoot([{ hostPath, containerPath, readOnly: false }], folder);
   assert.throws(() => plan(folder, "/proc"), {
     reason: "RunContainerError",
-    message: `cannot mount at /proc: only a proc file system can be there, and ${folder} is none`,
+    message: `cannot mount at /proc: only a proc file system can be there, and ${folder} is not one`,
   });
   assert.throws(() => plan(folder, "/tmp/.././proc/"), /cannot mount at/);
   assert.ok(plan("/proc", "/proc").mounts.some(({ target }) => target === "/proc"));

@@ -183,7 +183,7 @@ function place(tree: NodeTree, mount: MountConfig): void {
       if (parent === tree.root && name === "proc" && statfsSync(mount.hostPath).type !== procMagic)
         throw problem(
           mount.containerPath,
-          `only a proc file system can be there, and ${mount.hostPath} is none`,
+          `only a proc file system can be there, and ${mount.hostPath} is not one`,
         );
       parent.children.set(name, {
         kind: "bind",

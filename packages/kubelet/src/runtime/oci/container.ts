@@ -127,12 +127,12 @@ export class OciContainer {
     return this.#log?.onRotation(listener) ?? (() => {});
   }
 
-  /** Moves the contents of its log to the file `to`. */
-  async rotateLog(to: string): Promise<void> {
+  /** Moves the contents of its log to the file `to`, as `LogTimes.rotate`. */
+  async rotateLog(to: string, pause: () => Promise<() => void>): Promise<void> {
     const { logPath } = this.record.config;
     const log = this.#log ?? new LogTimes(logPath, this.#clock);
     try {
-      await log.rotate(to);
+      await log.rotate(to, pause);
     } finally {
       if (log !== this.#log) log.close();
     }

@@ -350,7 +350,7 @@ export class OciRuntime implements RuntimeService {
   }
 
   async rotateContainerLog(id: string, to: string): Promise<void> {
-    await rotateLog(this.#get(id), to);
+    await rotateLog(this.#get(id), to, this.#options.clock);
   }
 
   async execSync(id: string, command: readonly string[], timeoutMilliseconds: number): Promise<ExecResult> {
