@@ -42,4 +42,18 @@ test("the last size of a record of any length", (t) => {
   assert.equal(last(), 0);
   writeFileSync(timesName(log), Array.from({ length: 50_000 }, (_, i) => `${i} ${i * 7}\n`).join(""));
   assert.equal(last(), 49_999 * 7);
+  appendFileSync(timesName(log), "50000 3");
+  assert.equal(last(), 49_999 * 7);
+});
+
+test("the time of a byte far behind is found among many records", (t) => {
+  const log = join(temporaryFolder(t), "log");
+  const count = 200_000;
+  writeFileSync(timesName(log), Array.from({ length: count }, (_, i) => `${i} ${(i + 1) * 7}\n`).join(""));
+  for (const offset of [0, 6, 7, 700, 700_000, 699_999, count * 7 - 1, count * 7]) {
+    const reader = new GrowthReader(log);
+    const expected = offset < count * 7 ? Math.floor(offset / 7) : undefined;
+    assert.equal(reader.at(offset), expected, String(offset));
+    reader.close();
+  }
 });
