@@ -11,7 +11,7 @@ import { deviceClass, features, partitionedGpu, worldOf, worldOfText } from "../
 import { type Schema, violations } from "../observe/json-schema.ts";
 import { claim, gpuClass, type Manifest, node, slice, template } from "../plan/testing.ts";
 import { plainFormat } from "../text/table.ts";
-import { costOf } from "./cost.ts";
+import { costKinds, costOf } from "./cost.ts";
 import type { ClassCost, CostData } from "./data.ts";
 import { costText } from "./print.ts";
 
@@ -20,7 +20,7 @@ const schema = JSON.parse(
 ) as Schema;
 
 function cost(manifests: readonly Manifest[], cluster: readonly Manifest[] = []): CostData {
-  const own = worldOf(manifests);
+  const own = worldOf(manifests, costKinds);
   const all = cluster.length === 0 ? own : worldOf(cluster).overlaid(own.objects);
   const data = costOf({ manifests: own, cluster: all, features });
   assert.deepEqual(violations(schema, JSON.parse(JSON.stringify(data))), []);
@@ -206,6 +206,29 @@ test("a template that nothing uses is the cost of one claim, and no part of the 
     ],
   );
   assert.deepEqual(devices(total?.classes), { gpu: 1 });
+});
+
+test("a CronJob costs what one run of its Job does", () => {
+  const job = workload("Job", { parallelism: 3, completions: 9 }, spec(usesTemplate("one")));
+  const cronJob = {
+    apiVersion: "batch/v1",
+    kind: "CronJob",
+    metadata: { name: "nightly" },
+    spec: { schedule: "0 3 * * *", jobTemplate: { spec: job["spec"] } },
+  };
+  const { subjects, total } = cost([
+    template("one", { count: 2 }),
+    cronJob,
+    pod("p", spec(usesTemplate("one"))),
+  ]);
+  assert.deepEqual(
+    subjects.map(({ object, pods, perRun, classes }) => [object, pods, perRun, devices(classes)]),
+    [
+      ["Pod default/p", 1, false, { gpu: 2 }],
+      ["CronJob default/nightly", 3, true, { gpu: 6 }],
+    ],
+  );
+  assert.deepEqual(devices(total?.classes), { gpu: 8 });
 });
 
 test("text: a row for each class, ranges where it depends", () => {

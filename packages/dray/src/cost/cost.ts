@@ -1,5 +1,6 @@
 import type { Features, KubeObject } from "@dray/api";
 import type { DaemonSet } from "@dray/api/apps/v1";
+import type { CronJob, Job } from "@dray/api/batch/v1";
 import type { Pod } from "@dray/api/core/v1";
 import { deviceDemands } from "@dray/api/quota";
 import type { ResourceClaim } from "@dray/api/resource/v1";
@@ -7,7 +8,7 @@ import type { PodGroup } from "@dray/api/scheduling/v1beta1";
 import { controllerOf } from "@dray/controllers/objects";
 import { uidOf } from "../manifests/decode.ts";
 import { labelOfObject, type Place } from "../manifests/place.ts";
-import type { World } from "../manifests/world.ts";
+import { World } from "../manifests/world.ts";
 import { admitPods } from "../plan/admit.ts";
 import { type OriginPod, podsOf } from "../plan/workloads.ts";
 import { anyOf, type ByClass, classCosts, heldData, sumOf, times } from "./amounts.ts";
@@ -20,8 +21,11 @@ import { SuitableDevices } from "./suitable-devices.ts";
 /** The time of objects that no server has stored. */
 const epoch = "1970-01-01T00:00:00Z";
 
+/** Kinds of manifests that have a cost, and that scheduling does not depend on. */
+export const costKinds: ReadonlySet<string> = new Set(["CronJob"]);
+
 export interface CostInput {
-  /** The objects whose costs are wanted. */
+  /** The objects whose costs are wanted, those of `costKinds` among them. */
   readonly manifests: World;
   /**
    * The manifests and what they refer to: claims, templates, classes; with slices and nodes the answer is
@@ -36,6 +40,7 @@ interface Subject {
   readonly object: string;
   readonly pods: readonly Pod[];
   readonly perNode: boolean;
+  readonly perRun: boolean;
   /** A template that nothing in the manifests uses: it is the cost of one claim, and holds nothing. */
   readonly isUnused: boolean;
   readonly claims: ClaimsOfPods;
@@ -60,11 +65,12 @@ export function costOf({ manifests, cluster, features }: CostInput): CostData {
   return {
     version: 1,
     kubernetesVersion: features.version,
-    subjects: subjects.map(({ object, pods, perNode, claims }): SubjectCost => {
+    subjects: subjects.map(({ object, pods, perNode, perRun, claims }): SubjectCost => {
       return {
         object,
         pods: pods.length,
         perNode,
+        perRun,
         claims: claims.claims.map((each) => ({
           claim: each.label.startsWith("extended") ? "extended resources" : each.label,
           claims: each.instances.size,
@@ -153,7 +159,7 @@ function subjectsOf(manifests: World, cluster: World, features: Features): Subje
   const subjects: Subject[] = [];
   const add = (object: string, own: readonly Pod[], more: Partial<Subject> = {}): void => {
     const claims = claimsOf(cluster, own, [], features);
-    subjects.push({ object, pods: own, perNode: false, isUnused: false, claims, ...more });
+    subjects.push({ object, pods: own, perNode: false, perRun: false, isUnused: false, claims, ...more });
   };
   const used = new Set<string>();
   for (const { object, place } of manifests.all(
@@ -169,6 +175,11 @@ function subjectsOf(manifests: World, cluster: World, features: Features): Subje
     if (object.kind === "DaemonSet" && nodes.length === 0)
       add(label, admitted([onAnyNode(object as DaemonSet, label, place)]), { perNode: true });
     else if (object.kind === "Pod" || own.length > 0 || controllerOf(object) === undefined) add(label, own);
+  }
+  for (const { object: cronJob, place } of manifests.all("CronJob")) {
+    const run = podsOf(new World([{ object: jobOf(cronJob), place }]), nodes);
+    const path = "spec.jobTemplate.spec.template.spec";
+    add(labelOfObject(cronJob), admitted(run.map((pod) => ({ ...pod, path }))), { perRun: true });
   }
   for (const { object: group } of manifests.all("PodGroup")) {
     const own = podsOfGroup(
@@ -195,6 +206,13 @@ const podsOfGroup = (pods: readonly Pod[], { metadata: { namespace, name } }: Po
   pods.filter(
     (pod) => pod.metadata.namespace === namespace && pod.spec.schedulingGroup?.podGroupName === name,
   );
+
+/** One run of a CronJob. */
+function jobOf({ metadata: { namespace, name }, spec }: CronJob): Job {
+  const uid = uidOf("Job", namespace, name);
+  const metadata = { namespace, name, uid, resourceVersion: "1", creationTimestamp: epoch };
+  return { apiVersion: "batch/v1", kind: "Job", metadata, spec: structuredClone(spec.jobTemplate.spec) };
+}
 
 function onAnyNode({ metadata, spec }: DaemonSet, origin: string, place: Place): OriginPod {
   const body = structuredClone(spec.template.spec ?? { containers: [] });

@@ -46,6 +46,10 @@ export interface SubjectCost {
   readonly pods: number;
   /** The costs are those of each node: the number of nodes is unknown. */
   readonly perNode: boolean;
+  /**
+   * The costs are those of one run of a CronJob, of which its concurrencyPolicy may allow several at a time.
+   */
+  readonly perRun: boolean;
   readonly claims: readonly ClaimCost[];
   readonly classes: readonly ClassCost[];
   /** Charges of a ResourceQuota, by the name in `spec.hard`. */

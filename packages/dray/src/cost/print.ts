@@ -37,7 +37,8 @@ export function costText({ subjects, total }: CostData, format: TableFormat = pl
   return tables.join("\n");
 }
 
-const podsText = ({ pods, perNode }: SubjectCost): string => (perNode ? `${pods} a node` : String(pods));
+const podsText = ({ pods, perNode, perRun }: SubjectCost): string =>
+  perNode ? `${pods} a node` : perRun ? `${pods} a run` : String(pods);
 
 function rowsOf(first: readonly string[], classes: readonly ClassCost[]): string[][] {
   if (classes.length === 0) return [[...first, "-", "0", "-", "-"]];

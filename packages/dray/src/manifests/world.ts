@@ -5,7 +5,7 @@ import type {
 } from "@dray/api/admissionregistration/v1";
 import type { CustomResourceDefinition } from "@dray/api/apiextensions/v1";
 import type { DaemonSet, Deployment, ReplicaSet, StatefulSet } from "@dray/api/apps/v1";
-import type { Job } from "@dray/api/batch/v1";
+import type { CronJob, Job } from "@dray/api/batch/v1";
 import { kindOf } from "@dray/api/codec";
 import type {
   Event,
@@ -41,6 +41,7 @@ import { type Located, labelOfObject } from "./place.ts";
 
 /** Kinds that scheduling does not depend on, and that a world has where they are asked for. */
 interface FurtherKinds {
+  CronJob: CronJob;
   ClusterRole: ClusterRole;
   ClusterRoleBinding: ClusterRoleBinding;
   CustomResourceDefinition: CustomResourceDefinition;
@@ -105,6 +106,7 @@ const worldKinds = kindTable([
 /** The further kinds, in the same form. */
 const furtherKinds = kindTable([
   ["", "Event"],
+  ["batch", "CronJob"],
   ["", "Service"],
   ["discovery.k8s.io", "EndpointSlice"],
   ["rbac.authorization.k8s.io", "ClusterRole"],

@@ -1,5 +1,5 @@
 import { systemClock, timeText } from "@dray/client";
-import { costOf } from "../../cost/cost.ts";
+import { costKinds, costOf } from "../../cost/cost.ts";
 import { costText } from "../../cost/print.ts";
 import type { DecodeOptions } from "../../manifests/decode.ts";
 import { readSources } from "../../manifests/files.ts";
@@ -46,6 +46,7 @@ async function costWith(flags: CostFlags, progress: Progress): Promise<void> {
     selectors: new Selectors(features),
     now: timeText(systemClock.now()),
     progress,
+    furtherKinds: costKinds,
   };
   const existing = await existingObjects(flags, options, live?.live);
   const own = readObjects(await withFleets(sources, features, existing?.objects), options);

@@ -46,7 +46,7 @@ export function logRules(rule: Rule): void {
     const stop = new AbortController();
     const seen: LogLine[] = [];
     for await (const lines of pod.node.service.readLog(other.logPath, { follow: stop.signal })) {
-      seen.push(...lines);
+      for (const line of lines) seen.push(line);
       stop.abort();
     }
     assert.equal(textOf(seen), "here\n");

@@ -160,7 +160,7 @@ export const containerIdentity = ({ name, attempt, hash, logPath, terminationLog
 /** All lines of a reader. */
 export async function collect(blocks: AsyncIterable<readonly LogLine[]>): Promise<LogLine[]> {
   const all: LogLine[] = [];
-  for await (const lines of blocks) all.push(...lines);
+  for await (const lines of blocks) for (const line of lines) all.push(line);
   return all;
 }
 
