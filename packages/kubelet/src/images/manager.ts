@@ -1,7 +1,7 @@
 import type { Pod } from "@dray/api/core/v1";
 import { type Client, type Clock, ItemBackOff } from "@dray/client";
 import { RuntimeError } from "../runtime/error.ts";
-import type { Image, ImageService } from "../runtime/images.ts";
+import type { Image, ImageService, PullOptions } from "../runtime/images.ts";
 import type { StartableContainer } from "../types/containers.ts";
 import { credentialsFor, pullSecretsOf } from "./pull-secrets.ts";
 
@@ -11,6 +11,7 @@ const pullBackOff = [10_000, 300_000] as const;
 export interface ImagesOptions {
   readonly client: Client;
   readonly images: ImageService;
+  readonly nodeNetwork?: PullOptions["nodeNetwork"];
   readonly clock: Clock;
   readonly signal: AbortSignal;
   event(pod: Pod, type: "Normal" | "Warning", reason: string, message: string): void;
@@ -40,12 +41,12 @@ export class ImageManager {
    * ImagePullBackOff.
    */
   async ensure(pod: Pod, { image = "", command = [], imagePullPolicy }: WantedImage): Promise<Image> {
-    const { client, images, event, signal, clock } = this.#options;
+    const { client, images, event, signal, clock, nodeNetwork } = this.#options;
     const hasCommand = command.length > 0;
     const there = await images.imageStatus(image, hasCommand);
     if (!images.pulls) {
       // A runtime without pulls rejects with the reason.
-      if (there === undefined) await images.pullImage(image, [], signal);
+      if (there === undefined) await images.pullImage(image, [], { signal });
       else return there;
     }
     const always = imagePullPolicy === "Always";
@@ -69,7 +70,7 @@ export class ImageManager {
     const began = clock.now();
     const { secrets, missing } = await pullSecretsOf(pod, client);
     try {
-      await images.pullImage(image, credentialsFor(image, secrets), signal);
+      await images.pullImage(image, credentialsFor(image, secrets), { signal, nodeNetwork });
       const pulled = await images.imageStatus(image, hasCommand);
       if (pulled === undefined) throw new Error("it is not there after it was pulled");
       const took = `${((clock.now() - began) / 1000).toFixed(3)}s`;

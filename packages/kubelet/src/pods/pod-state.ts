@@ -72,7 +72,9 @@ export class PodState {
     this.resize = new PodResize(context.bounds);
     this.bounds = new PodBounds(runtime.service, context.bounds);
     const event = context.events.event.bind(context.events);
-    this.images = new ImageManager({ client, images: runtime.images, clock, signal, event });
+    const { images, service } = runtime;
+    const { nodeNetwork } = service;
+    this.images = new ImageManager({ client, images, nodeNetwork, clock, signal, event });
     this.stops = new Stops({
       runtime: runtime.service,
       clock,

@@ -1,3 +1,5 @@
+import type { Socket } from "node:net";
+
 /** An image that the runtime has. */
 export interface Image {
   /** Reference of the image in `ContainerConfig.imageRef` and container statuses. */
@@ -21,6 +23,12 @@ export interface ImageCredentials {
   readonly registryToken?: string;
 }
 
+export interface PullOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Network of the node that pulls: a registry at a loopback address may be there, as on any node. */
+  readonly nodeNetwork?: { connect(host: string, port: number): Promise<Socket> } | undefined;
+}
+
 /** Images. Methods reject with `RuntimeError` (`InvalidImageName`, `ErrImagePull`, `ErrImageNeverPull`). */
 export interface ImageService {
   /** True if images are pulled from registries; false if only existing ones can be used. */
@@ -28,7 +36,7 @@ export interface ImageService {
   /** Returns the image if it exists; `hasCommand` if the container names its own program. */
   imageStatus(image: string, hasCommand: boolean): Promise<Image | undefined>;
   /** Pulls the image, trying the credentials in order. Resolves with its reference. */
-  pullImage(image: string, credentials: readonly ImageCredentials[], signal?: AbortSignal): Promise<string>;
+  pullImage(image: string, credentials: readonly ImageCredentials[], options?: PullOptions): Promise<string>;
   listImages(): Promise<readonly Image[]>;
   /** References of images that any container uses, whether or not it runs. */
   usedImages(): Promise<ReadonlySet<string>>;

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { RpcError } from "@dray/rpc";
 import { AuthConfig, type Image as CriImage, ImageSpec } from "@dray/rpc/cri/v1";
 import { RuntimeError } from "../error.ts";
-import type { Image, ImageCredentials, ImageService } from "../images.ts";
+import type { Image, ImageCredentials, ImageService, PullOptions } from "../images.ts";
 import { type CriConnection, requestTimeout } from "./connection.ts";
 import { found, runtimeError } from "./errors.ts";
 
@@ -27,7 +27,7 @@ export class CriImages implements ImageService {
   async pullImage(
     image: string,
     credentials: readonly ImageCredentials[],
-    signal?: AbortSignal,
+    { signal }: PullOptions = {},
   ): Promise<string> {
     const attempts = credentials.length === 0 ? [undefined] : credentials;
     const errors: RuntimeError[] = [];

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { eventually } from "@dray/testing/eventually";
@@ -136,7 +138,7 @@ test("a download goes on where it broke off, in another process too", async (t) 
   const store = join(at, "store");
   const first = await open(t, store);
   const controller = new AbortController();
-  const pulled = first.pullImage(`${registry.host}/a:v1`, [], controller.signal);
+  const pulled = first.pullImage(`${registry.host}/a:v1`, [], { signal: controller.signal });
   while (ranges.length < 4) await new Promise((resolve) => setTimeout(resolve, 5));
   controller.abort();
   await assert.rejects(pulled, { reason: "ErrImagePull" });
@@ -147,6 +149,31 @@ test("a download goes on where it broke off, in another process too", async (t) 
   assert.ok(ranges.slice(1).every((range) => range !== undefined && range !== "bytes=0-"));
   assert.ok(Number(/\d+/.exec(ranges[before] ?? "")?.[0]) >= 40_000);
   assert.deepEqual(readFileSync(join(store, "blobs/sha256", layer.slice(7))), data);
+});
+
+test("a registry at a loopback address is that of the node, else that of the machine", async (t) => {
+  const at = folder(t);
+  const [ofNode, ofMachine] = [await testRegistry(), await testRegistry()];
+  t.after(() => Promise.all([ofNode.close(), ofMachine.close()]));
+  ofNode.push(testImage([[file("node")]]), "v1");
+  ofMachine.push(testImage([[file("machine")]]), "v1");
+  const images = await open(t, join(at, "store"));
+  const asked: string[] = [];
+  const portOf = ({ host }: TestRegistry): number => Number(host.split(":")[1]);
+  const nodeNetwork = {
+    async connect(host: string, port: number) {
+      asked.push(`${host}:${port}`);
+      if (port !== 5000) throw new Error("connection refused");
+      const socket = connect(portOf(ofNode), "127.0.0.1");
+      await once(socket, "connect");
+      return socket;
+    },
+  };
+  await images.pullImage("localhost:5000/a:v1", [], { nodeNetwork });
+  assert.ok(ofNode.requests.length > 2);
+  assert.deepEqual([...new Set(asked)], ["localhost:5000"]);
+  await images.pullImage(`${ofMachine.host}/b:v1`, [], { nodeNetwork });
+  assert.ok(asked.includes(ofMachine.host));
 });
 
 type HostileResponse = readonly [

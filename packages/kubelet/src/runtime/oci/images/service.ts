@@ -1,5 +1,5 @@
 import { RuntimeError } from "../../error.ts";
-import type { Image, ImageCredentials, ImageService } from "../../images.ts";
+import type { Image, ImageCredentials, ImageService, PullOptions } from "../../images.ts";
 import { type ImportedImage, type ImportOptions, importImages } from "./import.ts";
 import {
   formatReference,
@@ -79,7 +79,7 @@ export class OciImages implements ImageService {
   async pullImage(
     image: string,
     credentials: readonly ImageCredentials[],
-    signal?: AbortSignal,
+    { signal, nodeNetwork }: PullOptions = {},
   ): Promise<string> {
     const reference = parse(image);
     const tries = credentials.length === 0 ? [undefined] : credentials;
@@ -89,7 +89,7 @@ export class OciImages implements ImageService {
         return await this.#store.withLease(async (lease) => {
           const { manifest, target } = await pullImage(
             reference,
-            { credentials: one, options: this.#options, signal },
+            { credentials: one, options: this.#options, signal, nodeNetwork },
             this.#store,
             lease,
           );

@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import type { ImageCredentials } from "../../../images.ts";
+import { isIP, type Socket } from "node:net";
+import { connect as tlsConnect } from "node:tls";
+import type { ImageCredentials, PullOptions } from "../../../images.ts";
 import { isLoopback, type RegistryHost, type RegistryHostsOptions } from "../hosts.ts";
 import {
   type Descriptor,
@@ -45,10 +47,9 @@ const maxErrorBytes = 16 << 10;
 
 const accept = [ociIndex, ociManifest, dockerList, dockerManifest].join(", ");
 
-export interface RegistryAccess {
+export interface RegistryAccess extends PullOptions {
   readonly credentials: ImageCredentials | undefined;
   readonly options: RegistryOptions;
-  readonly signal: AbortSignal | undefined;
 }
 
 export interface SessionOptions extends RegistryAccess {
@@ -63,16 +64,18 @@ export class Session {
   readonly #credentials: BasicCredentials | undefined;
   readonly #options: RegistryOptions;
   readonly #signal: AbortSignal | undefined;
+  readonly #nodeNetwork: PullOptions["nodeNetwork"];
   readonly #base: URL;
   /** Value of the header, once the registry has requested one. */
   #authorization: string | undefined;
 
-  constructor({ reference, host, credentials, options, signal }: SessionOptions) {
+  constructor({ reference, host, credentials, options, signal, nodeNetwork }: SessionOptions) {
     this.host = host;
     this.#reference = reference;
     this.#credentials = credentials === undefined || host.isMirror ? undefined : readCredentials(credentials);
     this.#options = options;
     this.#signal = signal;
+    this.#nodeNetwork = nodeNetwork;
     this.#base = new URL(`${reference.path}/`, host.root);
     if (this.#credentials?.registryToken !== undefined)
       this.#authorization = `Bearer ${this.#credentials.registryToken}`;
@@ -242,16 +245,17 @@ export class Session {
     };
   }
 
-  #send(url: URL, headers: Readonly<Record<string, string>>, form?: string): Promise<IncomingMessage> {
+  async #send(url: URL, headers: Readonly<Record<string, string>>, form?: string): Promise<IncomingMessage> {
     const secure = url.protocol === "https:";
     const send = secure ? httpsRequest : httpRequest;
     // A loopback registry is never behind a proxy.
     const proxyEnv = isLoopback(url.host) ? {} : process.env;
     const agent = secure ? new HttpsAgent({ proxyEnv, ...this.host.tls }) : new HttpAgent({ proxyEnv });
+    const inNode = await this.#connectInNode(url);
     return new Promise((resolve, reject) => {
       const request = send(url, {
         method: form === undefined ? "GET" : "POST",
-        agent,
+        ...(inNode === undefined ? { agent } : { createConnection: () => inNode }),
         headers: {
           "user-agent": "dray",
           ...headers,
@@ -279,6 +283,23 @@ export class Session {
       });
       request.end(form);
     });
+  }
+
+  /**
+   * Connects with a loopback address of the node; undefined if nothing listens there, but maybe on the
+   * machine.
+   */
+  async #connectInNode(url: URL): Promise<Socket | undefined> {
+    if (this.#nodeNetwork === undefined || !isLoopback(url.host)) return undefined;
+    const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
+    const secure = url.protocol === "https:";
+    try {
+      const socket = await this.#nodeNetwork.connect(host, Number(url.port) || (secure ? 443 : 80));
+      const servername = isIP(host) === 0 ? { servername: host } : {};
+      return secure ? tlsConnect({ socket, ...servername, ...this.host.tls }) : socket;
+    } catch {
+      return undefined;
+    }
   }
 
   /** Returns the header for a challenge (RFC 7235; distribution specification, token authentication). */
