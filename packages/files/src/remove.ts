@@ -3,7 +3,7 @@ import { closeSync, constants, opendirSync, openSync, rmdirSync, unlinkSync } fr
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Files that are removed at once; with more of them, or deeper folders, rm(1) does it. */
+/** Limits of a small folder, which is removed within the process. */
 const small = { files: 100, depth: 20 };
 
 /**
@@ -18,7 +18,7 @@ export async function removeFolder(path: string): Promise<void> {
   if (problem === undefined) return;
   // A system without rm(1).
   if (problem === missingProgram) return await rm(path, { recursive: true, force: true });
-  // Only root needs no rights in the folders of the user that it is.
+  // A user other than root cannot empty a folder of their own without its permissions.
   if (process.geteuid?.() !== 0) {
     await run("chmod", ["-R", "u+rwX", "--", path]);
     if ((await run("rm", ["-rf", "--", path])) === undefined) return;
@@ -31,7 +31,7 @@ function removesQuickly(path: string): boolean {
   try {
     return new SmallFolder().remove(path, 0);
   } catch {
-    // rm(1) has the words for it.
+    // rm(1) reports the error.
     return false;
   }
 }

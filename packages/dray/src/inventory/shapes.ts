@@ -68,6 +68,6 @@ export function singleClaims(shape: Shape): ResourceClaim[] {
   );
 }
 
-/** Admin access takes no device, so there is no limit of such claims. */
+/** Claims with admin access allocate no device (KEP-5018), so their number is not limited. */
 export const takesNothing = ({ requests }: Shape): boolean =>
   requests.every(({ exactly }) => exactly?.adminAccess === true);

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 
-/** Divides long work of the process, so that everything else goes on between its steps. */
+/** Divides long synchronous work, so that the event loop runs between its steps. */
 export class EventLoopShare {
   readonly #stepsAtOnce: number;
   #steps = 0;
@@ -9,7 +9,7 @@ export class EventLoopShare {
     this.#stepsAtOnce = stepsAtOnce;
   }
 
-  /** Ends a step. Lets others run after the last one of those that go at once. */
+  /** Ends a step. Waits for the event loop after every `stepsAtOnce` of them. */
   async step(): Promise<void> {
     this.#steps++;
     if (this.#steps % this.#stepsAtOnce === 0) await setImmediate();

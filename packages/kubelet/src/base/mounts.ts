@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import {
   lstatSync,
   readFileSync,
-  // biome-ignore lint/style/noRestrictedImports: a folder that is removed is taken away first.
+  // biome-ignore lint/style/noRestrictedImports: a folder is renamed before it is removed.
   renameSync,
 } from "node:fs";
 import { removeFolder } from "@dray/files";
@@ -62,7 +62,7 @@ export function isMountPoint(path: string): boolean {
   return mountPoints().includes(path);
 }
 
-/** Mounts that one program unmounts: pods decide how many they have. */
+/** Maximum number of mounts in one call of umount(8). */
 const mountsAtOnce = 200;
 
 /**
@@ -78,8 +78,8 @@ export function unmountBelow(path: string): void {
 }
 
 /**
- * Removes a folder and its contents. Unmounts first, so that no file system of the machine is emptied, and
- * takes the folder away at once: what is made and mounted at its path from then on stays.
+ * Removes a folder and its contents. Unmounts first, so that no file system of the machine is emptied.
+ * Renames the folder before it is removed: what is made or mounted at its path meanwhile stays.
  */
 export async function removeTree(path: string): Promise<void> {
   unmountBelow(path);

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { silentLog } from "@dray/client";
+import { silentLog, systemClock } from "@dray/client";
+import { temporaryFolder } from "@dray/testing/folder";
 import { NodePaths } from "../base/paths.ts";
 import { OrphanSweep } from "./orphans.ts";
 
@@ -56,4 +57,17 @@ test("leftovers of unknown pods are removed, at once and periodically", async ()
   await new Promise(setImmediate);
   assert.ok(existsSync(token("later")));
   rmSync(root, { recursive: true });
+});
+
+test("leftovers are removed whatever the length of their names, those of a killed removal too", async (t) => {
+  const paths = new NodePaths(temporaryFolder(t));
+  paths.create();
+  mkdirSync(join(paths.podLogs, `default_${"p".repeat(255 - "default__gone".length)}_gone`));
+  for (const uid of ["gone", "gone.removed-1"])
+    mkdirSync(join(paths.pods, uid, "volumes"), { recursive: true });
+  const options = { paths, clock: systemClock, log: silentLog, isKnown: () => false };
+  const sweep = new OrphanSweep({ ...options, sandboxed: async () => new Set() });
+  t.after(() => sweep.stop());
+  await sweep.start();
+  assert.deepEqual([...readdirSync(paths.pods), ...readdirSync(paths.podLogs)], []);
 });

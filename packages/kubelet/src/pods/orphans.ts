@@ -1,6 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock, Log } from "@dray/client";
+import { removeFolder } from "@dray/files";
 import { removeTree } from "../base/mounts.ts";
 import type { NodePaths } from "../base/paths.ts";
 
@@ -55,11 +56,13 @@ export class OrphanSweep {
       return;
     }
     if (this.#stopped) return;
-    for (const uid of this.#entries(paths.pods)) await this.#remove(uid, join(paths.pods, uid), sandboxed);
-    // NAMESPACE_NAME_UID, none of which has an underscore.
+    for (const uid of this.#entries(paths.pods))
+      await this.#remove(uid, join(paths.pods, uid), sandboxed, removeTree);
+    // NAMESPACE_NAME_UID, none of which has an underscore; nothing is mounted there.
     for (const name of this.#entries(paths.podLogs)) {
       const parts = name.split("_");
-      if (parts.length === 3) await this.#remove(parts[2] ?? "", join(paths.podLogs, name), sandboxed);
+      if (parts.length === 3)
+        await this.#remove(parts[2] ?? "", join(paths.podLogs, name), sandboxed, removeFolder);
     }
   }
 
@@ -72,11 +75,16 @@ export class OrphanSweep {
     }
   }
 
-  async #remove(uid: string, path: string, sandboxed: ReadonlySet<string>): Promise<void> {
+  async #remove(
+    uid: string,
+    path: string,
+    sandboxed: ReadonlySet<string>,
+    remove: (path: string) => Promise<void>,
+  ): Promise<void> {
     const { log, isKnown } = this.#options;
     if (this.#stopped || isKnown(uid) || sandboxed.has(uid)) return;
     try {
-      await removeTree(path);
+      await remove(path);
       log.info({ pod: uid, path }, "removed what was left of a pod that is gone");
     } catch (error) {
       log.warn({ pod: uid, path, err: error }, "cannot remove what was left of a pod that is gone");

@@ -17,7 +17,7 @@ export async function tailStart(file: number, size: number, lines: number): Prom
   if (lines <= 0) return size;
   const share = new EventLoopShare(blocksAtOnce);
   const block = Buffer.alloc(blockBytes);
-  // The newline at the end divides nothing.
+  // The newline at the very end divides no lines.
   let left = lines;
   for (let end = size; end > 0; ) {
     const begin = Math.max(0, end - blockBytes);

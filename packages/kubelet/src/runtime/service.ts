@@ -118,7 +118,7 @@ export interface ClientStreams {
 export interface LogLine {
   /** Milliseconds since the epoch; when it was written, as far as the runtime knows. */
   readonly at: number;
-  /** With its newline; without, it is the last one, or a part of one of more than a mebibyte. */
+  /** Ends with a newline, except for the last line and for parts of a line of more than 1 MiB. */
   readonly text: Buffer;
 }
 

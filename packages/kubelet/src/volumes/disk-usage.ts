@@ -26,7 +26,7 @@ const maxAge = 60_000;
 const minDuration = 50;
 /** Milliseconds for which a caller waits for a measurement. */
 const maxWait = 1000;
-/** Milliseconds after which a measurement that nobody has asked for again is forgotten. */
+/** Milliseconds for which a measurement is kept after it is out of date. */
 const forgetAfter = 600_000;
 
 /**

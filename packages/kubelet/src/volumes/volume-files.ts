@@ -46,7 +46,7 @@ export async function writeFiles(
   const share = new EventLoopShare(filesAtOnce);
   if (current !== undefined && (await same(join(directory, current), files, share))) return;
   let generation = current === undefined ? 1 : Number(current.replace("..", "")) + 1;
-  // One that a killed agent was making, or was removing.
+  // A killed agent may have been making it, or removing it.
   while (existsSync(join(directory, `..${generation}`))) generation++;
   const next = join(directory, `..${generation}`);
   mkdirSync(next, { mode: 0o755 });

@@ -86,7 +86,7 @@ export class Volumes {
         }
       }),
     );
-    // All have ended by now: what goes on would meet the next try, or the end of the pod.
+    // No set-up runs any more: it would collide with the next try, or with the removal of the pod.
     const failure = results.find(({ status }) => status === "rejected");
     if (failure?.status === "rejected") throw failure.reason;
     this.#setUps.set(uid, { at: this.#host.clock.now(), metadata: labelsAndAnnotations(pod) });

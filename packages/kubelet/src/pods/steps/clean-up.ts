@@ -50,7 +50,7 @@ export async function removePod(state: PodState): Promise<void> {
   }
   for (const { id } of sandboxes) await runtime.service.removePodSandbox(id);
   at("sandboxes removed");
-  // The rest may take long, and takes nothing from other pods.
+  // Removing its files may take long; it uses no resources of the node any more.
   state.ended = true;
   state.endReported.resolve();
   await volumes.tearDown(state.uid);

@@ -14,12 +14,12 @@ const maxLineBytes = 1 << 20;
 export interface FollowOptions extends ReadLogOptions {
   readonly path: string;
   readonly clock: Clock;
-  /** Reshare true when nothing more will be written. */
+  /** Returns true when nothing more will be written. */
   ended(): Promise<boolean>;
 }
 
 /**
- * Reads the lines of a container's log from the beginning of the file. With `follow` it waits for more until
+ * Reads the lines of a container's log, the last `tail` ones or all. With `follow` it waits for more until
  * the container has ended; after a rotation, the rest of the old file comes first, then the new one from its
  * beginning. Rejects if the path is not a regular file. A missing log is empty.
  */
@@ -87,7 +87,7 @@ class LogFile {
   }
 
   /**
-   * Reshare undefined if the file is missing. A pod may have put a link or a pipe there, which is neither
+   * Returns undefined if the file is missing. A pod may have put a link or a pipe there, which is neither
    * followed nor waited for.
    */
   static open(path: string): LogFile | undefined {

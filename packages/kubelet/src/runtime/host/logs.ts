@@ -91,7 +91,7 @@ export class LogTimes {
    */
   async rotate(to: string, pause?: () => Promise<() => void>): Promise<void> {
     await copyFile(this.#path, to);
-    // Most of what has been written meanwhile, if the container does not write faster than this copies.
+    // Each round copies what was written during the one before.
     for (let round = 0; round < maxRounds && restBytes(this.#path, to) > blockBytes; round++)
       await copyRest(this.#path, to);
     const resume = await pause?.();
@@ -253,7 +253,7 @@ export class LogReader {
         begin = end + 1;
       }
       if (begin < count) {
-        // A copy: a block is kept for as long as a part of it.
+        // Copied, since a part keeps its whole block in memory.
         this.#rest.push(Buffer.from(text.subarray(begin)));
         this.#restBytes += count - begin;
       }
