@@ -1,7 +1,7 @@
 import { StatusError } from "../errors/status-error.ts";
-import { JSONError, parseJSONTree } from "../json/parser.ts";
+import { type Breaks, JSONError, parseJSONInPieces } from "../json/parser.ts";
 import type { TextNotes } from "../json/text-notes.ts";
-import { checkValueCount } from "../json/value-count.ts";
+import { countValues } from "../json/value-count.ts";
 import type { Kind, KubeObject } from "../objects/object.ts";
 import type { Wire } from "../objects/wire.ts";
 import type { KindRow } from "../schema/table.ts";
@@ -30,13 +30,25 @@ export interface RawBody {
   readonly known?: object;
   /** The bytes that were read, for error messages. If they are given, `tree` is used nowhere else. */
   readonly bytes?: Uint8Array;
+  /** How many fields, keys and elements the tree has, at most: some formats count repeated keys each time. */
+  readonly values?: number;
 }
 
 let protobuf: typeof import("./protobuf/envelope.ts") | undefined;
 let yaml: typeof import("../yaml/yaml.ts") | undefined;
 
-/** Reads the first document of a YAML text, asynchronously. Rejects with YAMLError. */
-export type ReadYAML = (text: string) => Promise<YAMLTree>;
+/** A YAML tree and the number of its values. */
+export interface CountedTree extends YAMLTree {
+  readonly values: number;
+}
+
+/** How a body is read. */
+export interface BodyReading {
+  /** Reads the first document of a YAML text elsewhere. Rejects with YAMLError and TooManyValuesError. */
+  readonly readYAML?: ((text: string) => Promise<CountedTree>) | undefined;
+  /** Pauses while JSON and protobuf are read; without it all is read at once. */
+  readonly pause?: Breaks | undefined;
+}
 
 /** The type that a body should have, which protobuf may leave out, and the release whose fields are known. */
 export interface ExpectedType {
@@ -48,14 +60,13 @@ export interface ExpectedType {
 }
 
 /**
- * Reads bytes of that media type into a tree. `readYAML` reads YAML in place of `parseYAML`. Throws 400
- * BadRequest, and TooManyValuesError.
+ * Reads bytes of that media type into a tree. Throws 400 BadRequest, and TooManyValuesError.
  */
 export async function readBody(
   bytes: Uint8Array,
   mediaType: BodyType,
   { kind, version, apiVersion = "", maxValues = Number.POSITIVE_INFINITY }: ExpectedType,
-  readYAML?: ReadYAML,
+  { readYAML, pause }: BodyReading = {},
 ): Promise<RawBody> {
   const bare = apiVersion.startsWith(`${optionsGroup}/`);
   const refuse = (why: string): StatusError =>
@@ -64,11 +75,8 @@ export async function readBody(
     // Loaded on first use, and cached: each `import()` costs as much as a small object.
     protobuf ??= await import("./protobuf/envelope.ts");
     try {
-      const { object, provenance } = protobuf.decodeProtobuf(bytes, version, {
-        apiVersion,
-        kind,
-        maxValues,
-      });
+      const expected = { apiVersion, kind, maxValues };
+      const { object, provenance } = await protobuf.decodeProtobufInPieces(bytes, version, expected, pause);
       return { tree: object, provenance, duplicates: [], typed: true, bytes };
     } catch (error) {
       if (error instanceof UnknownKindError)
@@ -83,21 +91,26 @@ export async function readBody(
   if (mediaType === "application/yaml") {
     yaml ??= await import("../yaml/yaml.ts");
     try {
-      const { value, duplicates } = readYAML === undefined ? yaml.parseYAML(text) : await readYAML(text);
-      checkValueCount(value, maxValues);
-      return { tree: value, duplicates, typed: false, bytes };
+      const { value, duplicates, values } =
+        readYAML === undefined ? counted(yaml.parseYAML(text), maxValues) : await readYAML(text);
+      return { tree: value, duplicates, typed: false, bytes, values };
     } catch (error) {
       if (error instanceof yaml.YAMLError) throw refuse(error.message);
       throw error;
     }
   }
   try {
-    const { value: tree, notes } = parseJSONTree(text, maxValues);
-    return { tree, notes, duplicates: [], typed: false, bytes };
+    const { value, notes, values } = await parseJSONInPieces(text, maxValues, pause);
+    return { tree: value, notes, duplicates: [], typed: false, bytes, values };
   } catch (error) {
     if (error instanceof JSONError) throw refuse(noKind(error.message));
     throw error;
   }
+}
+
+/** Counts the values of a tree. Throws TooManyValuesError. */
+export function counted(tree: YAMLTree, maxValues: number): CountedTree {
+  return { ...tree, values: countValues(tree.value, maxValues) };
 }
 
 /** The group of request options: error messages about them do not name the expected kind. */

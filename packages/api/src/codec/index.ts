@@ -1,7 +1,15 @@
 export { encodeJSON } from "../json/json.ts";
-export { JSONError, type JSONTree, parseJSON, parseJSONTree, setKey } from "../json/parser.ts";
+export {
+  type Breaks,
+  JSONError,
+  type JSONTree,
+  parseJSON,
+  parseJSONInPieces,
+  parseJSONTree,
+  setKey,
+} from "../json/parser.ts";
 export { TextNotes } from "../json/text-notes.ts";
-export { checkValueCount, TooManyValuesError } from "../json/value-count.ts";
+export { countValues, TooManyValuesError } from "../json/value-count.ts";
 export { goElement, goTypeOf } from "../schema/go-names.ts";
 export {
   type Field,
@@ -14,6 +22,8 @@ export {
 export { readTime, TimeError } from "../values/time.ts";
 export {
   type BodyType,
+  type CountedTree,
+  counted,
   type DecodedBody,
   decodeBody,
   type ExpectedType,

@@ -34,6 +34,15 @@ export function setKey(object: Record<string, unknown>, key: string, value: unkn
 export interface JSONTree {
   readonly value: unknown;
   readonly notes: TextNotes;
+  /** How many fields, keys and elements the text has, with repeated ones. */
+  readonly values: number;
+}
+
+/** Pauses between the pieces of long work. */
+export interface Breaks {
+  (): Promise<void>;
+  /** Reports whether the work has taken long enough for a pause. */
+  readonly isDue: () => boolean;
 }
 
 /**
@@ -42,8 +51,20 @@ export interface JSONTree {
  * more than `maxValues`.
  */
 export function parseJSONTree(text: string, maxValues = Number.POSITIVE_INFINITY): JSONTree {
-  const notes = new TextNotes();
-  return { value: new Parser(text, notes, maxValues).parse(), notes };
+  const parser = new JSONParser(text, maxValues);
+  parser.run();
+  return parser.tree;
+}
+
+/** Parses JSON like `parseJSONTree`, with a pause wherever one is due; without `pause` all at once. */
+export async function parseJSONInPieces(
+  text: string,
+  maxValues: number,
+  pause: Breaks | undefined,
+): Promise<JSONTree> {
+  const parser = new JSONParser(text, maxValues);
+  while (!parser.run(pause?.isDue)) await pause?.();
+  return parser.tree;
 }
 
 /** Parses JSON like `parseJSONTree`, for callers that need the value only. Throws JSONError. */
@@ -53,39 +74,164 @@ export function parseJSON(text: string): unknown {
 
 const [quote, backslash, minus, plus, dot, zero, nine] = [0x22, 0x5c, 0x2d, 0x2b, 0x2e, 0x30, 0x39];
 const [comma, colon, openList, closeList, openObject, closeObject] = [0x2c, 0x3a, 0x5b, 0x5d, 0x7b, 0x7d];
+/** Result of `begin` for a value that has only begun. */
+const opened = Symbol("opened");
+const none: unknown[] = [];
 const isDigit = (code: number): boolean => code >= zero && code <= nine;
 
-class Parser {
+/** How many values are read before the parser asks again whether a pause is due. */
+const valuesBetween = 1024;
+
+/** An object or a list whose end has not been read. */
+interface Open {
+  readonly around: Open | undefined;
+  readonly depth: number;
+  /** Undefined in a list. */
+  readonly object: Record<string, unknown> | undefined;
+  /** Empty in an object. */
+  readonly list: unknown[];
+  /** Where its text begins, and how many blanks there were before. */
+  readonly start: number;
+  readonly blanks: number;
+  /** The key whose value is next. */
+  key: string;
+  /** The text of its numbers, where these do not tell it. */
+  literals: Map<string | number, string> | undefined;
+  /** All entries, if a key is repeated. */
+  all: Entry[] | undefined;
+}
+
+/**
+ * Keeps what is open in a list of its own, not on the stack, so that it can stop after any value. Throws as
+ * `parseJSONTree`.
+ */
+export class JSONParser {
   readonly #text: string;
   #at = 0;
-  #depth = 0;
   /** How many blanks there were so far. */
   #blanks = 0;
   /** The text of the last number, where the number does not tell it. */
   #literal: string | undefined;
-  readonly #notes: TextNotes;
+  readonly #notes = new TextNotes();
   readonly #maxValues: number;
   /** Fields, keys and elements so far, with repeated ones. */
   #values = 0;
+  #open: Open | undefined;
+  #result: unknown;
+  #hasBegun = false;
 
-  constructor(text: string, notes: TextNotes, maxValues: number) {
+  constructor(text: string, maxValues: number) {
     this.#text = text;
-    this.#notes = notes;
     this.#maxValues = maxValues;
   }
 
-  parse(): unknown {
-    this.#blank();
-    let value: unknown;
-    try {
-      value = this.#value();
-    } catch (error) {
-      // The stack may end before the nesting that Go allows.
-      if (error instanceof RangeError) throw new JSONError("exceeded max depth", this.#at);
-      throw error;
+  get tree(): JSONTree {
+    return { value: this.#result, notes: this.#notes, values: this.#values };
+  }
+
+  /** Reads on, to the end or until `isDue`. Reports whether the end is reached. */
+  run(isDue?: () => boolean): boolean {
+    if (!this.#hasBegun) this.#blank();
+    this.#hasBegun = true;
+    do {
+      const value = this.#begin();
+      if (value === opened) continue;
+      if (!this.#put(value)) {
+        this.#blank();
+        if (this.#at < this.#text.length) this.#fail("after top-level value");
+        return true;
+      }
+    } while (this.#values % valuesBetween !== 0 || isDue?.() !== true);
+    return false;
+  }
+
+  /** Reads a value; of one that is not empty only the beginning, up to its first value. */
+  #begin(): unknown {
+    const code = this.#text.charCodeAt(this.#at);
+    if (code !== openObject && code !== openList) return this.#scalar(code);
+    const isObject = code === openObject;
+    const around = this.#open;
+    const depth = (around?.depth ?? 0) + 1;
+    if (depth > maxDepth) this.#fail("exceeded max depth");
+    const open: Open = {
+      around,
+      depth,
+      object: isObject ? {} : undefined,
+      list: isObject ? none : [],
+      start: this.#at++,
+      blanks: this.#blanks,
+      key: "",
+      literals: undefined,
+      all: undefined,
+    };
+    if (this.#blank() === (isObject ? closeObject : closeList)) return this.#close(open);
+    this.#open = open;
+    this.#next(open);
+    return opened;
+  }
+
+  /**
+   * Puts a value where it belongs, and reads the ends of what it completes, up to the next value. Reports
+   * whether there is one.
+   */
+  #put(value: unknown): boolean {
+    let complete = value;
+    for (let open = this.#open; open !== undefined; open = open.around) {
+      this.#add(open, complete);
+      const code = this.#blank();
+      if (code === comma) {
+        this.#at++;
+        this.#blank();
+        this.#open = open;
+        this.#next(open);
+        return true;
+      }
+      const isObject = open.object !== undefined;
+      if (code !== (isObject ? closeObject : closeList))
+        this.#fail(isObject ? "after object key:value pair" : "after array element");
+      complete = this.#close(open);
     }
-    this.#blank();
-    if (this.#at < this.#text.length) this.#fail("after top-level value");
+    this.#open = undefined;
+    this.#result = complete;
+    return false;
+  }
+
+  /** Reads up to the next value of an object or a list: its key, too. */
+  #next(open: Open): void {
+    if (open.object !== undefined) {
+      if (this.#text.charCodeAt(this.#at) !== quote) this.#fail("looking for beginning of object key string");
+      open.key = this.#string();
+      if (this.#blank() !== colon) this.#fail("after object key");
+      this.#at++;
+      this.#blank();
+    }
+    if (++this.#values > this.#maxValues) throw new TooManyValuesError(this.#maxValues);
+  }
+
+  #add(open: Open, value: unknown): void {
+    const { object, list, key } = open;
+    if (object === undefined) list.push(value);
+    else {
+      if (Object.hasOwn(object, key)) {
+        open.all ??= Object.entries(object);
+        open.literals?.delete(key);
+      }
+      open.all?.push([key, value]);
+      setKey(object, key, value);
+    }
+    if (this.#literal === undefined) return;
+    open.literals ??= new Map();
+    open.literals.set(object === undefined ? list.length - 1 : key, this.#literal);
+    this.#literal = undefined;
+  }
+
+  /** Returns an object or a list whose end comes next, and keeps the notes on it. */
+  #close({ object, list, start, blanks, literals, all }: Open): object {
+    const value = object ?? list;
+    this.#at++;
+    if (this.#blanks > blanks) this.#notes.setLooseText(value, this.#text.slice(start, this.#at));
+    if (all !== undefined) this.#notes.setEntries(value, all);
+    if (literals !== undefined) this.#notes.setLiterals(value, literals);
     return value;
   }
 
@@ -98,11 +244,6 @@ class Parser {
     throw new JSONError(`invalid character ${quotedByte(firstByte(code ?? 0x20))} ${where}`, this.#at);
   }
 
-  /** Notes the text of a value that has blanks in it. */
-  #note(value: object, start: number, blanks: number): void {
-    if (this.#blanks > blanks) this.#notes.setLooseText(value, this.#text.slice(start, this.#at));
-  }
-
   /** Steps over blanks, and gives the character after them. */
   #blank(): number {
     for (;;) {
@@ -113,13 +254,8 @@ class Parser {
     }
   }
 
-  #value(): unknown {
-    const code = this.#text.charCodeAt(this.#at);
+  #scalar(code: number): unknown {
     switch (code) {
-      case openObject:
-        return this.#object();
-      case openList:
-        return this.#array();
       case quote:
         return this.#string();
       case 0x74:
@@ -205,92 +341,6 @@ class Parser {
         this.#fail("in \\u hexadecimal character escape", "word");
       }
     }
-  }
-
-  #count(): void {
-    if (++this.#values > this.#maxValues) throw new TooManyValuesError(this.#maxValues);
-  }
-
-  #open(): void {
-    if (++this.#depth > maxDepth) this.#fail("exceeded max depth");
-    this.#at++;
-  }
-
-  #close(): void {
-    this.#depth--;
-    this.#at++;
-  }
-
-  #array(): unknown[] {
-    const [start, blanks] = [this.#at, this.#blanks];
-    this.#open();
-    const list: unknown[] = [];
-    let noted: Map<number, string> | undefined;
-    if (this.#blank() === closeList) {
-      this.#close();
-      this.#note(list, start, blanks);
-      return list;
-    }
-    for (;;) {
-      this.#blank();
-      this.#count();
-      list.push(this.#value());
-      if (this.#literal !== undefined) {
-        noted ??= new Map();
-        noted.set(list.length - 1, this.#literal);
-        this.#literal = undefined;
-      }
-      const next = this.#blank();
-      if (next === closeList) break;
-      if (next !== comma) this.#fail("after array element");
-      this.#at++;
-    }
-    this.#close();
-    this.#note(list, start, blanks);
-    if (noted !== undefined) this.#notes.setLiterals(list, noted);
-    return list;
-  }
-
-  #object(): Record<string, unknown> {
-    const [start, blanks] = [this.#at, this.#blanks];
-    this.#open();
-    const object: Record<string, unknown> = {};
-    let noted: Map<string, string> | undefined;
-    let all: Entry[] | undefined;
-    if (this.#blank() === closeObject) {
-      this.#close();
-      this.#note(object, start, blanks);
-      return object;
-    }
-    for (;;) {
-      if (this.#blank() !== quote) this.#fail("looking for beginning of object key string");
-      const key = this.#string();
-      if (this.#blank() !== colon) this.#fail("after object key");
-      this.#at++;
-      this.#blank();
-      this.#count();
-      const value = this.#value();
-      if (Object.hasOwn(object, key)) {
-        all ??= Object.entries(object);
-        noted?.delete(key);
-      }
-      all?.push([key, value]);
-      if (this.#literal !== undefined) {
-        noted ??= new Map();
-        noted.set(key, this.#literal);
-        this.#literal = undefined;
-      }
-      setKey(object, key, value);
-      const next = this.#blank();
-      if (next === closeObject) break;
-      if (next !== comma) this.#fail("after object key:value pair");
-      this.#at++;
-    }
-    this.#close();
-    this.#note(object, start, blanks);
-    if (all !== undefined) this.#notes.setEntries(object, all);
-    if (noted !== undefined) this.#notes.setLiterals(object, noted);
-    return object;
   }
 }
 

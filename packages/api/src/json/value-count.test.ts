@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseJSONTree } from "./parser.ts";
-import { checkValueCount, TooManyValuesError } from "./value-count.ts";
+import { countValues, TooManyValuesError } from "./value-count.ts";
 
 test("counts fields, keys and elements at any depth", () => {
   const tree = { a: [1, { b: null }], c: "text" };
@@ -11,12 +11,12 @@ test("counts fields, keys and elements at any depth", () => {
     ["text", 0],
     [null, 0],
   ] as const) {
-    checkValueCount(value, count);
-    if (count > 0) assert.throws(() => checkValueCount(value, count - 1), TooManyValuesError);
-    parseJSONTree(JSON.stringify(value), count);
+    assert.equal(countValues(value, count), count);
+    if (count > 0) assert.throws(() => countValues(value, count - 1), TooManyValuesError);
+    assert.equal(parseJSONTree(JSON.stringify(value), count).values, count);
     if (count > 0) assert.throws(() => parseJSONTree(JSON.stringify(value), count - 1), { limit: count - 1 });
   }
-  checkValueCount(tree, 3, tree.a);
+  assert.equal(countValues(tree, 3, tree.a), 2);
 });
 
 test("ends at the first value above the limit, before the rest of the text is read", () => {

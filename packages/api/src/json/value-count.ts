@@ -10,18 +10,19 @@ export class TooManyValuesError extends Error {
 }
 
 /**
- * Throws TooManyValuesError if a tree has more values than `limit`, without those of its part `except`; looks
- * at no more than that.
+ * Counts the values of a tree, without those of its part `except`. Throws TooManyValuesError if there are
+ * more than `limit`, and looks at no more than that.
  */
-export function checkValueCount(tree: unknown, limit: number, except?: unknown): void {
-  let remaining = limit;
+export function countValues(tree: unknown, limit = Number.POSITIVE_INFINITY, except?: unknown): number {
+  let count = 0;
   const open = [tree];
   for (let value = open.pop(); value !== undefined; value = open.pop()) {
     if (typeof value !== "object" || value === null) continue;
     const parts: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
-    remaining -= parts.length;
-    if (remaining < 0) throw new TooManyValuesError(limit);
+    count += parts.length;
+    if (count > limit) throw new TooManyValuesError(limit);
     for (const part of parts)
       if (typeof part === "object" && part !== null && part !== except) open.push(part);
   }
+  return count;
 }

@@ -77,7 +77,7 @@ export async function decode(
           options.pause,
         )
       : rawObject(body);
-  if (body instanceof Uint8Array) checkValues(raw.tree, "the object");
+  if (body instanceof Uint8Array) checkValues(raw.tree, "the object", raw.values);
   await options.pause?.();
   const decoded = modelOf(kind).decode(raw, options.release);
   if (decoded.problems.length > 0 && options.validation === "Strict") {

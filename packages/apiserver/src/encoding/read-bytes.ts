@@ -6,8 +6,8 @@ import type { Pause } from "../request/large-work.ts";
 const maxInlineBytes = 64 * 1024;
 
 /**
- * Parses the bytes of a request's body into a tree, as `readBody`: after a pause, and long YAML, which takes
- * ten times as long as JSON, in a thread of its own. Throws 400 BadRequest and 413.
+ * Parses the bytes of a request's body into a tree, as `readBody`: in pieces, and long YAML, which takes ten
+ * times as long as JSON, in a thread of its own. Throws 400 BadRequest and 413.
  */
 export async function readBytes(
   bytes: Uint8Array,
@@ -18,7 +18,8 @@ export async function readBytes(
   await pause?.();
   const inThread = type === "application/yaml" && bytes.length > maxInlineBytes;
   const limited = { ...expected, maxValues: maxBodyValues };
-  return withinValueLimit(() => readBody(bytes, type, limited, inThread ? readInThread : undefined));
+  const reading = { pause, readYAML: inThread ? readInThread : undefined };
+  return withinValueLimit(() => readBody(bytes, type, limited, reading));
 }
 
 async function readInThread(text: string): ReturnType<typeof import("../yaml/thread.ts").parseYAMLInThread> {

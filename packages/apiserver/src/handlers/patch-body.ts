@@ -1,5 +1,5 @@
 import { StatusError } from "@dray/api";
-import { JSONError, parseJSONTree, type TextNotes } from "@dray/api/codec";
+import { JSONError, parseJSONInPieces, type TextNotes } from "@dray/api/codec";
 import { readBytes } from "../encoding/read-bytes.ts";
 import { checkNesting } from "../json/nesting.ts";
 import { checkValues, maxBodyValues, withinValueLimit } from "../request/body-limit.ts";
@@ -29,10 +29,12 @@ export async function readPatchBody(context: Context, kind: PatchKind): Promise<
   if (!(body instanceof Uint8Array)) return { value: () => body, warnings: [] };
   try {
     if (kind === "apply") return await readApplied(body, context.pause);
-    await context.pause?.();
+    const { pause } = context;
+    await pause?.();
     const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(body);
-    const { value: tree, notes } = await withinValueLimit(() => parseJSONTree(text, maxBodyValues));
-    checkValues(tree, "the patch");
+    const read = await withinValueLimit(() => parseJSONInPieces(text, maxBodyValues, pause));
+    const { value: tree, notes, values } = read;
+    checkValues(tree, "the patch", values);
     checkNesting(tree);
     return { value: () => tree, notes, warnings: [] };
   } catch (error) {
@@ -67,8 +69,8 @@ async function readApplied(body: Uint8Array, pause: Pause): Promise<PatchBody> {
     throw refuse(`error converting YAML to JSON: ${error.message}`);
   }
   await pause?.();
-  const { tree, duplicates } = read;
-  checkValues(tree, "the patch");
+  const { tree, duplicates, values } = read;
+  checkValues(tree, "the patch", values);
   checkNesting(tree);
   if (tree !== null && (typeof tree !== "object" || Array.isArray(tree))) {
     const form = Array.isArray(tree) ? "array" : typeof tree === "boolean" ? "bool" : typeof tree;

@@ -1,5 +1,5 @@
 import { StatusError } from "@dray/api";
-import { checkValueCount, TooManyValuesError } from "@dray/api/codec";
+import { countValues, TooManyValuesError } from "@dray/api/codec";
 
 /** Maximum size of the body of a request, in bytes. */
 export const bodyLimit = 3_145_728;
@@ -21,10 +21,16 @@ export async function withinValueLimit<T>(read: () => T | Promise<T>): Promise<T
   }
 }
 
-/** Throws 413 if an object or a patch has too many values; `what` names it. */
-export function checkValues(tree: unknown, what: string): void {
+/**
+ * Throws 413 if an object or a patch has too many values; `what` names it, and `values` is how many it has if
+ * that is known.
+ */
+export function checkValues(tree: unknown, what: string, values?: number): void {
+  if (values !== undefined && values <= maxValues) return;
   try {
-    checkValueCount(tree, maxValues, managedFieldsOf(tree));
+    const managed = managedFieldsOf(tree);
+    if (values === undefined) countValues(tree, maxValues, managed);
+    else if (values - countValues(managed) > maxValues) throw new TooManyValuesError(maxValues);
   } catch (error) {
     throw error instanceof TooManyValuesError ? tooManyValues(what, error) : error;
   }

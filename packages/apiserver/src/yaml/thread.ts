@@ -3,11 +3,11 @@
  * it. It is only loaded by `import()`, so that it stays a file of its own in a bundle.
  */
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
-import { checkValueCount, TooManyValuesError } from "@dray/api/codec";
-import { parseYAML, YAMLError, type YAMLTree } from "@dray/api/yaml";
+import { type CountedTree, counted, TooManyValuesError } from "@dray/api/codec";
+import { parseYAML, YAMLError } from "@dray/api/yaml";
 
 type Answer =
-  | { readonly tree: YAMLTree }
+  | { readonly tree: CountedTree }
   | { readonly problem: string; readonly line: number | undefined }
   | { readonly hasTooManyValues: true };
 
@@ -28,9 +28,7 @@ if (!isMainThread && typeof (workerData as Data | null)?.drayYAML === "string") 
 
 function answerTo({ drayYAML, maxValues }: Data): Answer {
   try {
-    const tree = parseYAML(drayYAML);
-    checkValueCount(tree.value, maxValues);
-    return { tree };
+    return { tree: counted(parseYAML(drayYAML), maxValues) };
   } catch (error) {
     if (error instanceof TooManyValuesError) return { hasTooManyValues: true };
     if (!(error instanceof YAMLError)) throw error;
@@ -42,13 +40,13 @@ function answerTo({ drayYAML, maxValues }: Data): Answer {
 let last: Promise<unknown> = Promise.resolve();
 
 /** Like `parseYAML`: the first document of the text. Rejects with YAMLError and TooManyValuesError. */
-export function parseYAMLInThread(text: string, maxValues: number): Promise<YAMLTree> {
+export function parseYAMLInThread(text: string, maxValues: number): Promise<CountedTree> {
   const tree = last.then(() => startThread({ drayYAML: text, maxValues }));
   last = tree.catch(() => {});
   return tree;
 }
 
-function startThread(data: Data): Promise<YAMLTree> {
+function startThread(data: Data): Promise<CountedTree> {
   return new Promise((resolve, reject) => {
     const thread = new Worker(new URL(import.meta.url), { workerData: data });
     let settle = (): void => reject(new Error("the thread that reads YAML has ended without an answer"));

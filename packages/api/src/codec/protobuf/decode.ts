@@ -14,6 +14,17 @@ interface Filling {
   readonly parts: Part[];
 }
 
+/** Minimum length in bytes of a message that is read in pieces. */
+const largeMessage = 32 * 1024;
+
+/** A message that is read in pieces: all before is read. */
+interface Begun extends Filling {
+  /** Index of the tag of the next field. */
+  at: number;
+  /** How many of its parts are read. */
+  partsRead: number;
+}
+
 /** Position of a message that occurs once in its parent, and its further parts. */
 interface Part {
   readonly index: number;
@@ -63,12 +74,13 @@ class Compiler {
     const form = writtenForm(struct, this.#version);
     const table = this.#table(struct, form);
     return (reader, end) => {
-      const filling: Filling = { values: new Array<unknown>(form.fields.length), parts: [] };
       reader.enter(struct.name);
-      readFields(table, reader, end, filling);
-      for (const part of filling.parts) filling.values[part.index] = readParts(reader, part);
+      const values =
+        reader.pieces !== undefined && end - reader.at >= largeMessage
+          ? readInPieces(table, reader, end, form)
+          : readAtOnce(table, reader, end, form);
       reader.leave();
-      return finish(form, filling.values, reader);
+      return finish(form, values, reader);
     };
   }
 
@@ -128,7 +140,8 @@ class Compiler {
     const table = this.#table(struct, form);
     return (reader, tag, end, filling) => {
       expect(reader, tag, wire.block, where);
-      readFields(table, reader, reader.block(end), filling);
+      const to = reader.block(end);
+      withoutPieces(reader, () => readFields(table, reader, to, filling));
     };
   }
 
@@ -168,7 +181,7 @@ class Compiler {
       const filling: Filling = { values: new Array<unknown>(alternatives.length), parts: [] };
       const { values, parts } = filling;
       reader.enter(struct.name);
-      readFields(table, reader, end, filling);
+      withoutPieces(reader, () => readFields(table, reader, end, filling));
       for (const part of parts) values[part.index] = readParts(reader, part);
       reader.leave();
       return values[list] ?? values[schema] ?? (scalar < 0 ? null : (values[scalar] ?? false));
@@ -252,13 +265,58 @@ class Compiler {
   }
 }
 
-function readFields(table: FieldTable, reader: Reader, end: number, filling: Filling): void {
-  while (reader.at < end) {
-    const tag = reader.tag(end);
-    const read = table[tag >>> 3];
-    if (read === undefined) reader.skip(tag, end);
-    else read(reader, tag, end, filling);
+function readAtOnce(table: FieldTable, reader: Reader, end: number, form: WrittenForm): unknown[] {
+  const filling: Filling = { values: new Array<unknown>(form.fields.length), parts: [] };
+  readFields(table, reader, end, filling);
+  for (const part of filling.parts) filling.values[part.index] = readParts(reader, part);
+  return filling.values;
+}
+
+/**
+ * Reads a large message; goes on where the last piece has ended. A message around it is as large, and knows
+ * its own place: it gets here again.
+ */
+function readInPieces(table: FieldTable, reader: Reader, end: number, form: WrittenForm): unknown[] {
+  const begun = reader.pieces?.begun;
+  const start = reader.at;
+  const filling = (begun?.get(start) as Begun | undefined) ?? {
+    values: new Array<unknown>(form.fields.length),
+    parts: [],
+    at: start,
+    partsRead: 0,
+  };
+  begun?.set(start, filling);
+  for (; filling.at < end; filling.at = reader.at) {
+    reader.pauseIfDue();
+    reader.at = filling.at;
+    readField(table, reader, end, filling);
   }
+  for (; filling.partsRead < filling.parts.length; filling.partsRead++) {
+    reader.pauseIfDue();
+    const part = filling.parts[filling.partsRead]!;
+    filling.values[part.index] = readParts(reader, part);
+  }
+  begun?.delete(start);
+  return filling.values;
+}
+
+/** Reads what cannot be interrupted, because it does not know its own place. */
+function withoutPieces(reader: Reader, read: () => void): void {
+  const { pieces } = reader;
+  reader.pieces = undefined;
+  read();
+  reader.pieces = pieces;
+}
+
+function readFields(table: FieldTable, reader: Reader, end: number, filling: Filling): void {
+  while (reader.at < end) readField(table, reader, end, filling);
+}
+
+function readField(table: FieldTable, reader: Reader, end: number, filling: Filling): void {
+  const tag = reader.tag(end);
+  const read = table[tag >>> 3];
+  if (read === undefined) reader.skip(tag, end);
+  else read(reader, tag, end, filling);
 }
 
 /** A field whose value is all in one place: the last one counts. */
@@ -290,6 +348,7 @@ function readParts(reader: Reader, first: Part): unknown {
   }
   const bytes = [first, ...more].map((part) => reader.bytes.subarray(part.from, part.to));
   const whole = new Reader(Buffer.concat(bytes), reader.provenance, reader.depth);
+  whole.maxValues = reader.maxValues;
   return read(whole, whole.bytes.length);
 }
 

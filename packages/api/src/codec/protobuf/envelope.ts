@@ -1,10 +1,11 @@
-import { checkValueCount } from "../../json/value-count.ts";
+import type { Breaks } from "../../json/parser.ts";
+import { countValues } from "../../json/value-count.ts";
 import type { Decoded } from "../decode.ts";
 import { DecodeError } from "../decode-error.ts";
 import { messageReader } from "./decode.ts";
 import { writeStruct } from "./encode.ts";
 import { envelopeType } from "./message.ts";
-import { Reader, tagsOfEntry } from "./reader.ts";
+import { Reader, unfinished } from "./reader.ts";
 import { BackwardWriter, wire } from "./writer.ts";
 
 /** The first bytes of every object in protobuf: `k8s` and a zero. */
@@ -65,6 +66,13 @@ interface Expected {
 /** A message as an object, and the details that the object does not show. */
 export type DecodedMessage = Pick<Decoded, "object" | "provenance">;
 
+/** An object whose bytes are not read yet. */
+interface Envelope {
+  readonly reader: Reader;
+  /** Throws `unfinished` where the reader has pieces, and a pause is due. */
+  readonly read: () => DecodedMessage;
+}
+
 /**
  * The object in such bytes, with its `apiVersion` and `kind`, in the form in which the API server writes
  * JSON. Fields that the release `version` does not have are skipped, and unknown ones, as Go does.
@@ -73,8 +81,36 @@ export type DecodedMessage = Pick<Decoded, "object" | "provenance">;
 export function decodeProtobuf(
   bytes: Uint8Array,
   version?: string,
-  { maxValues = Number.POSITIVE_INFINITY, ...expected }: Expected = { apiVersion: "", kind: "" },
+  expected: Expected = { apiVersion: "", kind: "" },
 ): DecodedMessage {
+  return openEnvelope(bytes, version, expected).read();
+}
+
+/** Reads an object like `decodeProtobuf`, with a pause wherever one is due; without `pause` all at once. */
+export async function decodeProtobufInPieces(
+  bytes: Uint8Array,
+  version: string | undefined,
+  expected: Expected,
+  pause: Breaks | undefined,
+): Promise<DecodedMessage> {
+  const { reader, read } = openEnvelope(bytes, version, expected);
+  if (pause === undefined) return read();
+  reader.pieces = { isDue: pause.isDue, begun: new Map() };
+  for (;;) {
+    try {
+      return read();
+    } catch (error) {
+      if (error !== unfinished) throw error;
+    }
+    await pause();
+  }
+}
+
+function openEnvelope(
+  bytes: Uint8Array,
+  version: string | undefined,
+  { maxValues = Number.POSITIVE_INFINITY, ...expected }: Expected,
+): Envelope {
   if (bytes.length === 0) throw new DecodeError("empty data");
   if (bytes.length < magic.length || magic.some((byte, i) => bytes[i] !== byte)) {
     throw new DecodeError(
@@ -83,7 +119,7 @@ export function decodeProtobuf(
   }
   if (bytes.length === magic.length) throw new DecodeError("empty body");
   const reader = new Reader(bytes.subarray(magic.length));
-  reader.maxTags = tagsOfEntry * maxValues;
+  reader.maxValues = maxValues;
   const end = reader.bytes.length;
   let [apiVersion, kind] = ["", ""];
   let raw = { from: 0, to: 0 };
@@ -110,9 +146,15 @@ export function decodeProtobuf(
   apiVersion ||= expected.apiVersion;
   kind ||= expected.kind;
   const struct = envelopeType(apiVersion, kind);
-  reader.at = raw.from;
-  const object = { apiVersion, kind, ...(messageReader(struct, version)(reader, raw.to) as object) };
-  // Each takes a byte at least.
-  if (bytes.length > maxValues) checkValueCount(object, maxValues);
-  return { object, provenance: reader.provenance };
+  const message = messageReader(struct, version);
+  return {
+    reader,
+    read() {
+      reader.resumeAt(raw.from);
+      const object = { apiVersion, kind, ...(message(reader, raw.to) as object) };
+      // Each takes a byte at least.
+      if (bytes.length > maxValues) countValues(object, maxValues);
+      return { object, provenance: reader.provenance };
+    },
+  };
 }

@@ -5,7 +5,21 @@ import { sharedText } from "./shared-text.ts";
 import { wire } from "./writer.ts";
 
 /** Tags of an entry of a map: its own, and those of key and value. */
-export const tagsOfEntry = 3;
+const tagsOfEntry = 3;
+
+/** How many tags are read before it is asked again whether a pause is due. */
+const tagsBetween = 1024;
+
+/** Thrown where a pause is due: the rest is read by calling again from the beginning, in the next piece. */
+export const unfinished = Symbol("the rest comes in the next piece");
+
+/** Work that may be interrupted. */
+export interface Pieces {
+  /** Reports whether a pause is due. */
+  readonly isDue: () => boolean;
+  /** Values that are not complete, as far as they are read, by the index at which each begins. */
+  readonly begun: Map<number, unknown>;
+}
 
 /** Maximum depth of messages in messages: real objects stay below 40, except for schemas of schemas. */
 const maxDepth = 400;
@@ -19,9 +33,12 @@ export class Reader {
   at = 0;
   /** How many messages are open. */
   depth: number;
-  /** Maximum number of tags in all messages. */
-  maxTags = Number.POSITIVE_INFINITY;
+  /** Maximum number of fields, keys and elements. */
+  maxValues = Number.POSITIVE_INFINITY;
+  /** Undefined where all is read at once. */
+  pieces: Pieces | undefined;
   #tags = 0;
+  #tagsAtPause = 0;
   /** The two halves of the last varint. */
   #low = 0;
   #high = 0;
@@ -44,6 +61,20 @@ export class Reader {
 
   leave(): void {
     this.depth--;
+  }
+
+  /** Begins the next piece at an index. */
+  resumeAt(index: number): void {
+    this.at = index;
+    this.depth = 0;
+    this.#tagsAtPause = this.#tags + tagsBetween;
+  }
+
+  /** Throws `unfinished` if a pause is due. */
+  pauseIfDue(): void {
+    if (this.#tags < this.#tagsAtPause) return;
+    this.#tagsAtPause = this.#tags + tagsBetween;
+    if (this.pieces?.isDue() === true) throw unfinished;
   }
 
   /** Reads 64 bits into the two halves. */
@@ -94,7 +125,7 @@ export class Reader {
   /** Number and kind of the next field, as number * 8 + kind. */
   tag(end: number): number {
     const start = this.at;
-    if (++this.#tags > this.maxTags) throw new TooManyValuesError(Math.floor(this.maxTags / tagsOfEntry));
+    if (++this.#tags > this.maxValues * tagsOfEntry) throw new TooManyValuesError(this.maxValues);
     this.#varint(end);
     const number = this.#low >>> 3;
     if (this.#high !== 0 || number === 0 || number > 0x1fffffff) this.fail(`illegal tag ${number}`, start);

@@ -1,9 +1,9 @@
-import { parseJSONTree } from "../../json/parser.ts";
+import { JSONError, JSONParser } from "../../json/parser.ts";
 import type { ScalarName } from "../../schema/types.ts";
 import { durationText } from "../../values/duration.ts";
 import { canonicalQuantity } from "../../values/quantity.ts";
 import { DecodeError } from "../decode-error.ts";
-import type { Reader } from "./reader.ts";
+import { type Reader, unfinished } from "./reader.ts";
 import { times, zeroTime } from "./time.ts";
 import { wire } from "./writer.ts";
 
@@ -74,6 +74,27 @@ function need(reader: Reader, kind: number, wanted: number, where: string): void
 
 /** The JSON text in a message of one field; null if it is empty. */
 export function rawJSON(reader: Reader, end: number, where: string): unknown {
+  const { at: start, pieces } = reader;
+  const parser = (pieces?.begun.get(start) as JSONParser | undefined) ?? parserOfText(reader, end, where);
+  if (parser === undefined) return null;
+  try {
+    if (!parser.run(pieces?.isDue)) {
+      pieces?.begun.set(start, parser);
+      throw unfinished;
+    }
+  } catch (error) {
+    if (!(error instanceof JSONError)) throw error;
+    throw new DecodeError(`${where}: ${error.message}`);
+  }
+  pieces?.begun.delete(start);
+  reader.at = end;
+  const { value, notes } = parser.tree;
+  const loose = typeof value === "object" && value !== null ? notes.looseText(value) : undefined;
+  if (loose !== undefined) reader.provenance.noteRawText(value as object, loose);
+  return value;
+}
+
+function parserOfText(reader: Reader, end: number, where: string): JSONParser | undefined {
   let text = "";
   small(reader, end, (number, kind) => {
     if (number !== 1) return false;
@@ -81,15 +102,7 @@ export function rawJSON(reader: Reader, end: number, where: string): unknown {
     text = reader.text(reader.block(end));
     return true;
   });
-  if (text === "") return null;
-  try {
-    const { value, notes } = parseJSONTree(text);
-    const loose = typeof value === "object" && value !== null ? notes.looseText(value) : undefined;
-    if (loose !== undefined) reader.provenance.noteRawText(value as object, loose);
-    return value;
-  } catch (error) {
-    throw new DecodeError(`${where}: ${(error as Error).message}`);
-  }
+  return text === "" ? undefined : new JSONParser(text, reader.maxValues);
 }
 
 function quantity(reader: Reader, end: number, where: string): string {
