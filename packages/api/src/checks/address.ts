@@ -48,8 +48,8 @@ function strictAddressProblem(text: string): string | undefined {
   return isMapped(address) ? "must not be an IPv4-mapped IPv6 address" : undefined;
 }
 
-function strictNetworkProblem(text: string): string | undefined {
-  const network = parseNetwork(text);
+/** The same for a network as `parseNetwork` gives it. */
+function strictNetworkProblem(network: Network | string): string | undefined {
   if (typeof network === "string") return "must not have leading 0s in IP or prefix length";
   if (isMapped(network.address)) return "must not have an IPv4-mapped IPv6 address";
   return masked(network).address.value === network.address.value
@@ -71,7 +71,7 @@ export const addressRule: NameRule = (text) => {
 export const networkRule: NameRule = (text) => {
   const network = parseSloppyNetwork(text);
   if (network === undefined) return [noNetwork];
-  const problem = strictNetworkProblem(text);
+  const problem = strictNetworkProblem(parseNetwork(text));
   if (problem !== undefined) return [problem];
   const canonical = networkText(network);
   return canonical === text ? [] : [`must be in canonical form (${quoted(canonical)})`];
@@ -119,11 +119,12 @@ export function checkLegacyNetwork(
   { version, before }: LegacyOptions,
 ): boolean {
   if (before?.has(text)) return true;
+  const network = parseNetwork(text);
   const problem =
-    parseSloppyNetwork(text) === undefined
+    typeof network === "string" && parseSloppyNetwork(text) === undefined
       ? noNetwork
       : version >= "1.36"
-        ? strictNetworkProblem(text)
+        ? strictNetworkProblem(network)
         : undefined;
   if (problem !== undefined) errors.invalid(text, problem);
   return problem === undefined;
@@ -170,19 +171,19 @@ export function addressWarnings(path: string, text: string): string[] {
 
 /** Warnings about a CIDR in an old field that is valid there (GetWarningsForCIDR). */
 export function networkWarnings(path: string, text: string): string[] {
-  const sloppy = parseSloppyNetwork(text);
+  const network = parseNetwork(text);
+  const sloppy = typeof network === "string" ? parseSloppyNetwork(text) : network;
   if (sloppy === undefined) return [];
   const warnings: string[] = [];
   const first = masked(sloppy);
-  const shown = quoted(ipNetText(first));
+  const shown = (): string => quoted(ipNetText(first));
   if (first.address.value !== sloppy.address.value) {
     const alone = `${addressText(unmapped(sloppy.address))}/${sloppy.address.bits}`;
-    const why = `is ambiguous in this context (should be ${shown} or ${quoted(alone)}?)`;
+    const why = `is ambiguous in this context (should be ${shown()} or ${quoted(alone)}?)`;
     warnings.push(`${path}: CIDR value ${quoted(text)} ${why}`);
   }
-  const network = parseNetwork(text);
   if (typeof network === "string" || isMapped(network.address)) {
-    warnings.push(`${path}: non-standard CIDR value ${quoted(text)} is invalid: use ${shown}`);
+    warnings.push(`${path}: non-standard CIDR value ${quoted(text)} is invalid: use ${shown()}`);
   } else if (warnings.length === 0 && network.address.bits === 128 && networkText(network) !== text) {
     const canonical = quoted(networkText(network));
     warnings.push(

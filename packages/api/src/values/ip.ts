@@ -164,6 +164,9 @@ export function addressBytes(address: Address): Uint8Array {
 /** `address/bits` */
 export const networkText = ({ address, prefix }: Network): string => `${addressText(address)}/${prefix}`;
 
+/** Digits that a number surely holds. */
+const maxSafeDigits = 15;
+
 /** Reads `address/bits` as Go's netip.ParsePrefix does, or returns why it is invalid, in its words. */
 export function parseNetwork(text: string): Network | string {
   const fail = (message: string): string => `netip.ParsePrefix(${quoted(text)}): ${message}`;
@@ -173,11 +176,17 @@ export function parseNetwork(text: string): Network | string {
   if (typeof address === "string") return fail(address);
   if (address.zone !== "") return fail("IPv6 zones cannot be present in a prefix");
   const bits = text.slice(slash + 1);
-  if (!/^(0|[1-9][0-9]*)$/.test(bits) || BigInt(bits) >= 2n ** 63n) {
+  if (!/^(0|[1-9][0-9]*)$/.test(bits) || (bits.length > maxSafeDigits && BigInt(bits) >= 2n ** 63n)) {
     return fail(`bad bits after slash: ${quoted(bits)}`);
   }
   const prefix = Number(bits);
   return prefix > address.bits ? fail("prefix length out of range") : { address, prefix };
+}
+
+/** Reports whether a colon comes first in a text, not a dot. */
+function isGroups(text: string): boolean {
+  const [colon, dot] = [text.indexOf(":"), text.indexOf(".")];
+  return colon >= 0 && (dot < 0 || colon < dot);
 }
 
 /**
@@ -186,12 +195,11 @@ export function parseNetwork(text: string): Network | string {
  */
 export function parseSloppyAddress(text: string): Address | undefined {
   const silent: Fail = () => "";
-  const read = /[.:]/.exec(text)?.[0];
-  if (read === ":") {
+  if (isGroups(text)) {
     const address = parseGroups(text, silent, true);
     return typeof address === "string" ? undefined : address;
   }
-  const value = read === "." ? parseDotted(text, silent, true) : "";
+  const value = parseDotted(text, silent, true);
   return typeof value === "string" ? undefined : { bits: 32, value, zone: "" };
 }
 
@@ -211,7 +219,9 @@ export function containsAddress({ address, prefix }: Network, other: Address): b
 }
 
 /** The network's first address: all that follows the prefix is zero. */
-export function masked({ address, prefix }: Network): Network {
+export function masked(network: Network): Network {
+  const { address, prefix } = network;
+  if (prefix === address.bits) return network;
   const rest = BigInt(address.bits - prefix);
   return { address: { ...address, value: (address.value >> rest) << rest }, prefix };
 }
