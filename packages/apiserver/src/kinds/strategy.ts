@@ -2,6 +2,7 @@ import type { Features, FieldError, KubeObject, Provenance } from "@dray/api";
 import type { UserInfo } from "@dray/client";
 import type { Attributes, Decision } from "../authorization/attributes.ts";
 import type { DeleteOptions } from "../request/options.ts";
+import type { Step } from "../request/pieces.ts";
 import type { Storage } from "../storage/storage.ts";
 
 /** Unique values of an object that the server chose, and may replace before the write. */
@@ -61,9 +62,9 @@ export interface Strategy<T extends KubeObject = KubeObject> {
   complete?(object: T): void;
   /** Checks permissions that depend on the change; before validation. */
   authorizeUpdate?(object: T, old: T, context: StrategyContext): readonly FieldError[];
-  /** Validates rules that are not in the schema or in @dray/api. */
-  validateCreate?(object: T, context: StrategyContext): readonly FieldError[];
-  validateUpdate?(object: T, old: T, context: StrategyContext): readonly FieldError[];
+  /** Validates rules that are not in the schema or in @dray/api, in steps if it takes long. */
+  validateCreate?(object: T, context: StrategyContext, step: Step): readonly FieldError[];
+  validateUpdate?(object: T, old: T, context: StrategyContext, step: Step): readonly FieldError[];
   /** Returns the warnings for a valid object; `old` is undefined for a new one. */
   warnings?(object: T, old: T | undefined): readonly string[];
   /** Returns the seconds until the object is removed; absent or undefined: at once. */

@@ -27,6 +27,12 @@ import { storedAt } from "./stored-at.ts";
 /** Encodes an object for the store; bigints keep their digits. */
 export type Encode = (object: object) => string;
 
+/** `ttl` is the object's lifetime in seconds; `pause` is awaited between the steps that take long. */
+interface PutOptions {
+  readonly ttl?: number | undefined;
+  readonly pause?: (() => Promise<void>) | undefined;
+}
+
 /**
  * All objects in memory, fed by one watch of the store over the whole prefix, and the way to write them. A
  * write is acknowledged only when the caches have reached its revision, so that a client reads what it has
@@ -214,10 +220,17 @@ export class Storage {
    * Writes an object whose key must be at `modRevision` (0: must not exist). Returns the stored object, or
    * undefined if the key was at another revision; the caches then contain the winning write.
    */
-  async put(key: string, object: KubeObject, modRevision: number, ttl?: number): Promise<Stored | undefined> {
+  async put(
+    key: string,
+    object: KubeObject,
+    modRevision: number,
+    { ttl, pause }: PutOptions = {},
+  ): Promise<Stored | undefined> {
     const { resourceVersion: _, ...metadata } = object.metadata;
     const plain = shareFields({ ...object, metadata } as KubeObject);
+    await pause?.();
     const text = this.#encode(plain);
+    await pause?.();
     checkSize(key, plain, text);
     this.#written.set(text, plain);
     try {

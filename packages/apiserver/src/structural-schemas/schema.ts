@@ -81,29 +81,38 @@ export function formOf(value: unknown): Form {
   }
 }
 
+type Condition = (schema: Schema) => boolean;
+
 /** Reports whether the schema or one of its descendants satisfies a condition. */
-export function someSchema(schema: Schema | undefined, holds: (schema: Schema) => boolean): boolean {
+export function someSchema(schema: Schema | undefined, holds: Condition): boolean {
   if (schema === undefined) return false;
   if (holds(schema)) return true;
-  return subschemas(schema).some((sub) => someSchema(sub, holds));
+  const { items, not, additionalProperties, additionalItems } = schema;
+  return (
+    (Array.isArray(items) ? someOf(items, holds) : someIn(items, holds)) ||
+    someOf(schema.allOf, holds) ||
+    someOf(schema.anyOf, holds) ||
+    someOf(schema.oneOf, holds) ||
+    someIn(not, holds) ||
+    someNamed(schema.properties, holds) ||
+    someIn(additionalProperties, holds) ||
+    someNamed(schema.patternProperties, holds) ||
+    someIn(additionalItems, holds) ||
+    someNamed(schema.definitions, holds) ||
+    someNamed(schema.dependencies, holds)
+  );
 }
 
-function subschemas(schema: Schema): Schema[] {
-  const { items, not, additionalProperties, additionalItems } = schema;
-  const all: (Schema | undefined | boolean)[] = [
-    ...(Array.isArray(items) ? items : [items]),
-    ...(schema.allOf ?? []),
-    ...(schema.anyOf ?? []),
-    ...(schema.oneOf ?? []),
-    not,
-    ...Object.values(schema.properties ?? {}),
-    additionalProperties,
-    ...Object.values(schema.patternProperties ?? {}),
-    additionalItems,
-    ...Object.values(schema.definitions ?? {}),
-    ...Object.values(schema.dependencies ?? {}).map((dependency) =>
-      Array.isArray(dependency) ? undefined : dependency,
-    ),
-  ];
-  return all.filter((sub) => typeof sub === "object" && sub !== null);
+/** The same of a part that may also be a truth value, or a list of names (`dependencies`). */
+function someIn(part: unknown, holds: Condition): boolean {
+  return typeof part === "object" && part !== null && !Array.isArray(part) && someSchema(part, holds);
+}
+
+function someOf(parts: readonly unknown[] | undefined, holds: Condition): boolean {
+  return parts?.some((part) => someIn(part, holds)) ?? false;
+}
+
+function someNamed(parts: Readonly<Record<string, unknown>> | undefined, holds: Condition): boolean {
+  for (const name in parts) if (someIn(parts[name], holds)) return true;
+  return false;
 }

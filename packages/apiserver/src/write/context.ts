@@ -95,7 +95,8 @@ export class WriteContext implements StrategyContext {
     const stored = conversion === undefined ? object : await conversion.toStored(object);
     const ttl = this.strategy.ttl?.(object);
     this.storage.keepRawTexts(this.provenance);
-    const put = (): Promise<Stored | undefined> => this.storage.put(key, stored, revision, ttl);
+    const put = (): Promise<Stored | undefined> =>
+      this.storage.put(key, stored, revision, { ttl, pause: this.write.pause });
     if (this.strategy.reserve === undefined && !this.parts.admission.reserves) return put();
     return storeReserved(await this.#reserve(key, stored), put);
   }

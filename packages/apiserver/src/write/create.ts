@@ -107,7 +107,8 @@ async function validate(context: WriteContext, object: KubeObject): Promise<void
   const errors = await inPieces(pause, (step) =>
     checks.create(served.stored, object, { requestGroup: served.group, provenance, step }),
   );
-  context.refuse(object, [...errors, ...(strategy.validateCreate?.(object, context) ?? [])]);
+  const more = await inPieces(pause, (step) => strategy.validateCreate?.(object, context, step) ?? []);
+  context.refuse(object, [...errors, ...more]);
   await pause?.();
   context.warnAll(checks.warnings(served.stored, object, undefined, subresource));
   if (subresource === "") context.warnAll(strategy.warnings?.(object, undefined) ?? []);

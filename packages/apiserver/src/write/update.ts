@@ -143,11 +143,9 @@ async function validate(
       step,
     }),
   );
-  const problems = [
-    ...(strategy.authorizeUpdate?.(object, old, context) ?? []),
-    ...errors,
-    ...(strategy.validateUpdate?.(object, old, context) ?? []),
-  ];
+  const unauthorized = strategy.authorizeUpdate?.(object, old, context) ?? [];
+  const more = await inPieces(pause, (step) => strategy.validateUpdate?.(object, old, context, step) ?? []);
+  const problems = [...unauthorized, ...errors, ...more];
   context.warnAll(tolerated);
   context.refuse(object, problems);
   await pause?.();

@@ -1,5 +1,6 @@
 import type { ValidationRule } from "@dray/api/apiextensions/v1";
 import { createEnvironment, type Environment, type Program, types } from "@dray/cel";
+import { atOnce, type Step } from "../../request/pieces.ts";
 import { fieldPath } from "../field-path.ts";
 import type { Schema } from "../schema.ts";
 import { type DeclaredType, shapeOf, typesWithFields } from "./declared-type.ts";
@@ -21,8 +22,8 @@ export interface CompiledRule {
   readonly fieldPath: string;
 }
 
-/** Compiles the rules of one part of a schema (`x-kubernetes-validations`, KEP-2876). */
-export function compileRules(schema: Schema, declared: DeclaredType): CompiledRule[] {
+/** Compiles the rules of one part of a schema (`x-kubernetes-validations`, KEP-2876); each is a step. */
+export function compileRules(schema: Schema, declared: DeclaredType, step: Step = atOnce): CompiledRule[] {
   const rules = schema["x-kubernetes-validations"] ?? [];
   if (rules.length === 0) return [];
   const environments = new Map<boolean, Environment>();
@@ -34,7 +35,9 @@ export function compileRules(schema: Schema, declared: DeclaredType): CompiledRu
     }
     return known;
   };
-  return rules.map((rule) => compileRule(schema, rule, environment(rule.optionalOldSelf === true)));
+  return rules.map((rule) =>
+    step(() => compileRule(schema, rule, environment(rule.optionalOldSelf === true))),
+  );
 }
 
 const typeNames = ["bool", "bytes", "double", "int", "list", "map", "null_type", "string", "type", "uint"];

@@ -1,5 +1,6 @@
 import type { FieldErrors } from "@dray/api/validation";
 import { escapeFieldName } from "@dray/cel";
+import type { Step } from "../../../request/pieces.ts";
 import { fieldPath } from "../../../structural-schemas/field-path.ts";
 import { compileRules } from "../../../structural-schemas/rules/compile.ts";
 import { type DeclaredType, declaredType } from "../../../structural-schemas/rules/declared-type.ts";
@@ -47,33 +48,44 @@ const openAPITypes = ["array", "boolean", "integer", "number", "object", "string
 export interface SchemaOptions extends Tolerance {
   /** The schema is structural, so that its expressions can be compiled. */
   readonly structural: boolean;
+  /** The schema is one step, and each rule. */
+  readonly step: Step;
+}
+
+/** A part of the schema whose rules are compiled after the whole schema has been looked at. */
+interface RuledPart {
+  readonly errors: FieldErrors;
+  readonly schema: Schema;
+  readonly place: Place;
+  readonly rules: RulePlace;
 }
 
 /** Validates schemas of custom resources, except for their structure. */
 export function checkSchema(
   errors: FieldErrors,
   schema: Schema,
-  { structural, ...tolerance }: SchemaOptions,
+  { structural, step, ...tolerance }: SchemaOptions,
 ): void {
-  // Errors of expressions come last.
-  const [shape, expressions] = [errors.detached(), errors.detached()];
-  const walk = new Walk(tolerance, expressions);
-  const declared = lazily(() => declaredType(schema, true));
-  const rules = structural ? { cardinality: 1n, declared } : undefined;
-  walk.schema(shape, schema, { isRoot: true, insideMetadata: false, rules });
-  for (const { list } of [shape, expressions]) errors.addAll(list);
-  if (structural) walk.costs.checkTotal(errors);
+  const { shape, parts } = step(() => {
+    const walk = new Walk(tolerance);
+    const declared = lazily(() => declaredType(schema, true));
+    const rules = structural ? { cardinality: 1n, declared } : undefined;
+    const own = errors.detached();
+    walk.schema(own, schema, { isRoot: true, insideMetadata: false, rules });
+    return { shape: own.list, parts: walk.parts };
+  });
+  errors.addAll(shape);
+  const costs = new RuleCosts();
+  for (const part of parts) checkRules(errors, part, { costs, unchanged: tolerance.unchanged, step });
+  if (structural) costs.checkTotal(errors);
 }
 
 class Walk {
-  readonly costs = new RuleCosts();
+  readonly parts: RuledPart[] = [];
   readonly #tolerance: Tolerance;
-  /** Errors of expressions. */
-  readonly #expressions: FieldErrors;
 
-  constructor(tolerance: Tolerance, expressions: FieldErrors) {
+  constructor(tolerance: Tolerance) {
     this.#tolerance = tolerance;
-    this.#expressions = expressions;
   }
 
   schema(errors: FieldErrors, schema: Schema, place: Place): void {
@@ -88,7 +100,9 @@ class Walk {
     checkLists(errors, schema, this.#tolerance);
     this.#ruleFields(errors, schema);
     // Expressions are compiled only if the schema is valid.
-    if (errors.list.length === before) this.#compile(errors.into(this.#expressions), schema, place);
+    const { rules } = place;
+    if (errors.list.length === before && rules !== undefined && schema["x-kubernetes-validations"]?.length)
+      this.parts.push({ errors, schema, place, rules });
   }
 
   #unsupported(errors: FieldErrors, schema: Schema, place: Place): void {
@@ -201,45 +215,52 @@ class Walk {
       }
     });
   }
+}
 
-  #compile(errors: FieldErrors, schema: Schema, place: Place): void {
-    const rules = schema["x-kubernetes-validations"] ?? [];
-    if (rules.length === 0 || place.rules === undefined) return;
-    const { cardinality } = place.rules;
-    const declared = place.rules.declared();
-    const rulesErrors = errors.at("x-kubernetes-validations");
-    if (declared === undefined) {
-      rulesErrors.internal(
-        "internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations",
-      );
-      return;
-    }
-    const { unchanged } = this.#tolerance;
-    compileRules(schema, declared).forEach((compiled, index) => {
-      const { rule } = compiled;
-      const here = rulesErrors.index(index);
-      const cost = costOver(compiled.maxCost, cardinality, declared.minBytes);
-      this.costs.add(here.at("rule"), { name: "rule", cost, unchanged });
-      this.costs.observe(here.at("rule"), cost);
-      if (compiled.error !== undefined) here.at("rule").invalid(goRule(rule), compiled.error);
-      if (compiled.messageError !== undefined) {
-        here.at("messageExpression").invalid(goRule(rule), compiled.messageError);
-      } else if (compiled.message !== undefined) {
-        const cost = compiled.messageMaxCost;
-        this.costs.add(here.at("messageExpression"), { name: "messageExpression", cost, unchanged });
-        this.costs.observe(here.at("messageExpression"), compiled.messageMaxCost);
-      }
-      if (compiled.usesOldSelf) {
-        if (place.uncorrelated !== undefined) {
-          const detail = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${place.uncorrelated.path}`;
-          here.at("rule").invalid(rule.rule, detail);
-        }
-      } else if (rule.optionalOldSelf !== undefined) {
-        const detail = "may not be set if oldSelf is not used in rule";
-        here.at("optionalOldSelf").invalid(rule.optionalOldSelf, detail);
-      }
-    });
+interface RuleOptions {
+  readonly costs: RuleCosts;
+  readonly unchanged: boolean;
+  readonly step: Step;
+}
+
+/** Compiles the rules of a part, and adds their errors and costs. */
+function checkRules(
+  errors: FieldErrors,
+  { errors: at, schema, place, rules }: RuledPart,
+  { costs, unchanged, step }: RuleOptions,
+): void {
+  const here = at.into(errors).at("x-kubernetes-validations");
+  const declared = step(rules.declared);
+  if (declared === undefined) {
+    here.internal(
+      "internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations",
+    );
+    return;
   }
+  compileRules(schema, declared, step).forEach((compiled, index) => {
+    const { rule } = compiled;
+    const own = here.index(index);
+    const cost = costOver(compiled.maxCost, rules.cardinality, declared.minBytes);
+    costs.add(own.at("rule"), { name: "rule", cost, unchanged });
+    costs.observe(own.at("rule"), cost);
+    if (compiled.error !== undefined) own.at("rule").invalid(goRule(rule), compiled.error);
+    if (compiled.messageError !== undefined) {
+      own.at("messageExpression").invalid(goRule(rule), compiled.messageError);
+    } else if (compiled.message !== undefined) {
+      const cost = compiled.messageMaxCost;
+      costs.add(own.at("messageExpression"), { name: "messageExpression", cost, unchanged });
+      costs.observe(own.at("messageExpression"), compiled.messageMaxCost);
+    }
+    if (compiled.usesOldSelf) {
+      if (place.uncorrelated !== undefined) {
+        const detail = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${place.uncorrelated.path}`;
+        own.at("rule").invalid(rule.rule, detail);
+      }
+    } else if (rule.optionalOldSelf !== undefined) {
+      const detail = "may not be set if oldSelf is not used in rule";
+      own.at("optionalOldSelf").invalid(rule.optionalOldSelf, detail);
+    }
+  });
 }
 
 /** Allowed reasons of a rule (FieldValueErrorReason). */

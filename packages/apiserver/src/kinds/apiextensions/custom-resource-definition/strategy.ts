@@ -29,10 +29,10 @@ export const customResourceDefinitionStrategy: Strategy<Definition> = {
   prepareForUpdate(object, _old, context) {
     if (context.subresource === "") noteStoredVersion(object);
   },
-  validateCreate: (object, { features }) => validateDefinition(object, features.version).list,
-  validateUpdate(object, old, { subresource, features }) {
+  validateCreate: (object, { features }, step) => validateDefinition(object, features.version, step).list,
+  validateUpdate(object, old, { subresource, features }, step) {
     if (subresource === "status") return validateDefinitionStatus(object, features.version).list;
-    return validateDefinitionUpdate(object, old, features.version).list;
+    return validateDefinitionUpdate(object, old, features.version, step).list;
   },
   warnings: (object, old) => newFormatWarnings(object, old),
   /** Upstream: apiextensions-apiserver, pkg/registry/customresourcedefinition/etcd.go, REST.Delete */

@@ -1,6 +1,7 @@
 import { dns1035Label, dnsSubdomain, type KubernetesVersion } from "@dray/api";
 import type { CustomResourceDefinitionNames } from "@dray/api/apiextensions/v1";
 import { checkImmutable, FieldErrors } from "@dray/api/validation";
+import { atOnce, type Step } from "../../../request/pieces.ts";
 import { checkApproval } from "./approval.ts";
 import { checkConversion } from "./conversion.ts";
 import { goVersions } from "./go-form.ts";
@@ -10,9 +11,13 @@ import { checkColumns, checkDeprecation, checkSubresources } from "./version-rul
 import { checkerOf } from "./version-schema.ts";
 
 /** Validates a new definition without its metadata (apiextensions.k8s.io validation). */
-export function validateDefinition(definition: Definition, release: KubernetesVersion): FieldErrors {
+export function validateDefinition(
+  definition: Definition,
+  release: KubernetesVersion,
+  step = atOnce,
+): FieldErrors {
   const errors = new FieldErrors({ release });
-  checkSpec(errors, definition);
+  checkSpec(errors, definition, undefined, step);
   checkStatus(errors, definition);
   checkApproval(errors, definition, undefined);
   checkPreserved(errors, definition, undefined);
@@ -24,9 +29,10 @@ export function validateDefinitionUpdate(
   definition: Definition,
   old: Definition,
   release: KubernetesVersion,
+  step = atOnce,
 ): FieldErrors {
   const errors = new FieldErrors({ release });
-  checkSpec(errors, definition, old);
+  checkSpec(errors, definition, old, step);
   const [spec, before] = [definition.spec, old.spec];
   if (isTrue(old, "Established")) {
     checkImmutable(errors.at("spec.scope"), spec.scope, before.scope);
@@ -47,7 +53,12 @@ export function validateDefinitionStatus(definition: Definition, release: Kubern
   return errors;
 }
 
-function checkSpec(errors: FieldErrors, definition: Definition, old?: Definition): void {
+function checkSpec(
+  errors: FieldErrors,
+  definition: Definition,
+  old: Definition | undefined,
+  step: Step,
+): void {
   const { spec } = definition;
   const { shared, versions } = internalSpec(spec);
   const { group = "", names } = spec;
@@ -67,7 +78,7 @@ function checkSpec(errors: FieldErrors, definition: Definition, old?: Definition
     if (!mayLackSchemas) here.required();
     else if (version.served) here.required("because otherwise all fields are pruned");
   });
-  const check = checkerOf(definition, old, errors.release);
+  const check = checkerOf(definition, old, errors.release, step);
   versions.forEach((version, index) => {
     const here = errors.at("spec.versions").index(index);
     const problems = dns1035Label(version.name ?? "");

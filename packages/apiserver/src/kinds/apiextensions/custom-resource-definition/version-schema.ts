@@ -1,6 +1,7 @@
 import type { KubernetesVersion } from "@dray/api";
 import type { CustomResourceValidation, SelectableField } from "@dray/api/apiextensions/v1";
 import { FieldErrors, sameValue } from "@dray/api/validation";
+import type { Step } from "../../../request/pieces.ts";
 import { fieldPath } from "../../../structural-schemas/field-path.ts";
 import { type Schema, someSchema } from "../../../structural-schemas/schema.ts";
 import { checkDefaults } from "./default-values.ts";
@@ -34,14 +35,15 @@ export function checkerOf(
   definition: Definition,
   old: Definition | undefined,
   release: KubernetesVersion,
+  step: Step,
 ): SchemaChecker {
   const before = old === undefined ? [] : schemasOf(old);
   const fresh = (): FieldErrors => new FieldErrors({ release });
-  const anyType = before.some((schema) =>
-    someSchema(schema, ({ type = "" }) => type !== "" && !known.has(type)),
-  );
-  const anySetItems = before.some((schema) => breaksLists(schema, fresh, "set"));
-  const anyMapKeys = before.some((schema) => breaksLists(schema, fresh, "map"));
+  const anyOf = (holds: (schema: Schema) => boolean): boolean =>
+    before.some((schema) => step(() => holds(schema)));
+  const anyType = anyOf((schema) => someSchema(schema, ({ type = "" }) => type !== "" && !known.has(type)));
+  const anySetItems = anyOf((schema) => breaksLists(schema, fresh, "set"));
+  const anyMapKeys = anyOf((schema) => breaksLists(schema, fresh, "map"));
   const versionOf = (of: Definition | undefined, name: string | undefined): Version | undefined =>
     of?.spec.versions?.find((version) => version.name === name);
   return {
@@ -49,13 +51,15 @@ export function checkerOf(
       const schema = validation?.openAPIV3Schema;
       if (schema === undefined) return;
       const stored = versionOf(old, name);
-      const unchanged = stored !== undefined && sameValue(stored.schema, versionOf(definition, name)?.schema);
+      const unchanged =
+        stored !== undefined && step(() => sameValue(stored.schema, versionOf(definition, name)?.schema));
       checkVersionSchema(errors.at("openAPIV3Schema"), schema, {
         status,
         anyType,
         anySetItems,
         anyMapKeys,
         unchanged,
+        step,
       });
     },
     selectable(errors, fields, validation, name) {
@@ -88,12 +92,13 @@ function jsonName(name: string): string {
 interface VersionOptions extends Tolerance {
   /** The version has a status subresource. */
   readonly status: boolean;
+  readonly step: Step;
 }
 
 function checkVersionSchema(
   errors: FieldErrors,
   schema: Schema,
-  { status, ...tolerance }: VersionOptions,
+  { status, step, ...tolerance }: VersionOptions,
 ): void {
   if (status) {
     if ((schema.type ?? "") !== "" && schema.type !== "object") {
@@ -106,16 +111,20 @@ function checkVersionSchema(
     }
   }
   if (schema.nullable) errors.at("nullable").forbidden("nullable cannot be true at the root");
-  const structure = hasUnsupported(schema) ? undefined : structuralErrors(errors, schema);
+  const isUnsupported = step(() => hasUnsupported(schema));
+  const structure = isUnsupported ? undefined : step(() => structuralErrors(errors, schema));
   let sound = structure?.length === 0;
   if (structure !== undefined) errors.addAll(structure);
   if (sound) {
-    const own = errors.detached();
-    checkDefaults(own, schema, true);
-    errors.addAll(own.list);
-    sound = own.list.length === 0;
+    const problems = step(() => {
+      const own = errors.detached();
+      checkDefaults(own, schema, true);
+      return own.list;
+    });
+    errors.addAll(problems);
+    sound = problems.length === 0;
   }
-  checkSchema(errors, schema, { ...tolerance, structural: sound });
+  checkSchema(errors, schema, { ...tolerance, structural: sound, step });
 }
 
 const maxSelectable = 8;
