@@ -134,6 +134,8 @@ export class CustomResources {
     const names = [...this.#dirty].sort();
     this.#dirty = new Set();
     for (const name of names) {
+      // A large definition takes long: others have their turn before the next.
+      await new Promise(setImmediate);
       if (this.#ended) return;
       try {
         await this.#reconcile(name);
@@ -185,12 +187,13 @@ export class CustomResources {
         unchecked: true,
         expectedVersion: resourceVersion,
         change: (current) => {
-          const draft = thaw(current) as Definition;
-          draft.status = thaw(status);
+          // The schemas are shared, not copied: they take up most of a definition.
+          const { metadata, status: _, ...rest } = current as Definition;
+          const draft: Definition = { ...rest, metadata: thaw(metadata), status: thaw(status) };
           draft.metadata.resourceVersion = resourceVersion;
           if (last) {
-            const rest = (draft.metadata.finalizers ?? []).filter((one) => one !== cleanupFinalizer);
-            if (rest.length > 0) draft.metadata.finalizers = rest;
+            const others = (draft.metadata.finalizers ?? []).filter((one) => one !== cleanupFinalizer);
+            if (others.length > 0) draft.metadata.finalizers = others;
             else delete draft.metadata.finalizers;
           }
           return draft;

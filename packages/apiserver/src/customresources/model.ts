@@ -20,6 +20,7 @@ import { fieldsIn } from "../json/values.ts";
 import type { ModelledKind, OutsideConversion, ResourceModel, UpdateFindings } from "../kinds/model.ts";
 import type { ScalePaths } from "../kinds/resources.ts";
 import type { Strategy } from "../kinds/strategy.ts";
+import { setOf } from "../patch/field-set.ts";
 import type { ObjectType } from "../patch/index.ts";
 import { deepFreeze, thaw } from "../storage/json.ts";
 import { Correlation } from "../structural-schemas/correlation.ts";
@@ -36,10 +37,25 @@ import { type CheckOptions, RuleSet } from "../structural-schemas/rules/evaluate
 import { isPlain, type Plain, propertyOf } from "../structural-schemas/schema.ts";
 import { checkValue } from "../structural-schemas/validate.ts";
 import type { Printer } from "../tables/column.ts";
+import { applySchema } from "./apply-schema.ts";
 import { batchesOf } from "./conversion-batches.ts";
 import type { ConversionWebhook } from "./conversion-webhook.ts";
 import { finalizerWarnings } from "./finalizer-names.ts";
 import { checkScaled } from "./scale-paths.ts";
+
+/** Field sets that a write does not own: with a status subresource, neither half owns the other. */
+const resetFields = { "": setOf(["f:status"]), status: setOf(["f:metadata"], ["f:spec"]) };
+
+function objectTypeOf(version: CustomVersion): ObjectType {
+  const { kind, schema, preserves, hasStatus } = version;
+  return {
+    apiVersion: apiVersionOf(version),
+    kind,
+    schema: applySchema(schema, preserves),
+    zero: {},
+    unowned: hasStatus ? resetFields : {},
+  };
+}
 
 /** One version of a custom resource, as its definition describes it. */
 export interface CustomVersion {
@@ -55,7 +71,6 @@ export interface CustomVersion {
   readonly preserves: boolean;
   readonly hasStatus: boolean;
   readonly scale: ScalePaths | undefined;
-  readonly objectType: ObjectType;
   readonly printer: Printer<KubeObject>;
   readonly openAPI: CustomSchema;
   /** Converts between the versions; without it only the apiVersion changes. */
@@ -88,6 +103,8 @@ export class CustomModel implements ResourceModel {
    */
   readonly #pending = new Map<string, Map<KubeObject, Promise<void>>>();
   #rules: RuleSet | undefined;
+  /** Made for the first write: that of a large schema takes long. */
+  #objectType: ObjectType | undefined;
 
   readonly conversion: OutsideConversion | undefined;
 
@@ -107,7 +124,8 @@ export class CustomModel implements ResourceModel {
   }
 
   get objectType(): ObjectType {
-    return this.#version.objectType;
+    this.#objectType ??= objectTypeOf(this.#version);
+    return this.#objectType;
   }
 
   get printer(): Printer<KubeObject> {

@@ -8,15 +8,10 @@ import {
 } from "../kinds/apiextensions/custom-resource-definition/types.ts";
 import type { ResourceFacts, SubresourceFacts } from "../kinds/facts.ts";
 import { compareVersions, type ServedResource, type StoredRow } from "../kinds/resources.ts";
-import { setOf } from "../patch/field-set.ts";
-import { applySchema } from "./apply-schema.ts";
 import { printerOf } from "./columns.ts";
 import { type ConversionParts, ConversionWebhook } from "./conversion-webhook.ts";
 import { CustomModel } from "./model.ts";
 import { namesOf, scalePaths } from "./scale-paths.ts";
-
-/** Field sets that a write does not own: with a status subresource, neither half owns the other. */
-const resetFields = { "": setOf(["f:status"]), status: setOf(["f:metadata"], ["f:spec"]) };
 
 /** In the order of discovery. */
 const verbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
@@ -85,13 +80,6 @@ function resourceOf(
       preserves: spec.preserveUnknownFields === true,
       hasStatus,
       scale: paths,
-      objectType: {
-        apiVersion: apiVersionOf(kind),
-        kind: kind.kind,
-        schema: applySchema(schema, spec.preserveUnknownFields === true),
-        zero: {},
-        unowned: hasStatus ? resetFields : {},
-      },
       printer: printerOf(version.additionalPrinterColumns),
       webhook,
       release,

@@ -168,8 +168,20 @@ function approvalCondition(definition: Definition): Condition | undefined {
   return { type: "KubernetesAPIApprovalPolicyConformant", status, reason, message: approval.reason };
 }
 
+/** Conditions by what they are about: a definition keeps its spec when its status changes. */
+const schemaConditions = new WeakMap<object, { readonly condition: Condition | undefined }>();
+
 /** Stored definitions may have schemas from before schemas had to be structural. */
 function schemaCondition({ spec }: Definition, release: KubernetesVersion): Condition | undefined {
+  let known = schemaConditions.get(spec);
+  if (known === undefined) {
+    known = { condition: newSchemaCondition(spec, release) };
+    schemaConditions.set(spec, known);
+  }
+  return known.condition;
+}
+
+function newSchemaCondition(spec: Definition["spec"], release: KubernetesVersion): Condition | undefined {
   for (const [index, { schema }] of (spec.versions ?? []).entries()) {
     if (schema?.openAPIV3Schema === undefined) continue;
     const errors = new FieldErrors({ release }).at("spec.versions").index(index).at("schema.openAPIV3Schema");

@@ -1,5 +1,6 @@
 import type { FieldErrors } from "@dray/api/validation";
 import { escapeFieldName } from "@dray/cel";
+import { isEmpty } from "../../../json/values.ts";
 import type { Step } from "../../../request/pieces.ts";
 import { fieldPath } from "../../../structural-schemas/field-path.ts";
 import { compileRules } from "../../../structural-schemas/rules/compile.ts";
@@ -113,15 +114,13 @@ class Walk {
     if (schema.default !== undefined && schema.default !== null && place.noDefaults !== undefined) {
       errors.at("default").forbidden(`must not be set ${place.noDefaults}`);
     }
-    const forbid = (field: string, set: boolean): void => {
-      if (set) errors.at(field).forbidden(`${field} is not supported`);
-    };
-    forbid("id", Boolean(schema.id));
-    forbid("additionalItems", schema.additionalItems !== undefined);
-    forbid("patternProperties", Object.keys(schema.patternProperties ?? {}).length > 0);
-    forbid("definitions", Object.keys(schema.definitions ?? {}).length > 0);
-    forbid("dependencies", schema.dependencies !== undefined);
-    forbid("$ref", schema.$ref !== undefined);
+    const forbid = (field: string): void => errors.at(field).forbidden(`${field} is not supported`);
+    if (schema.id) forbid("id");
+    if (schema.additionalItems !== undefined) forbid("additionalItems");
+    if (hasKeys(schema.patternProperties)) forbid("patternProperties");
+    if (hasKeys(schema.definitions)) forbid("definitions");
+    if (schema.dependencies !== undefined) forbid("dependencies");
+    if (schema.$ref !== undefined) forbid("$ref");
     if (type === "null") {
       errors.at("type").forbidden("type cannot be set to null, use nullable as an alternative");
     }
@@ -144,7 +143,7 @@ class Walk {
     const additional = additionalOf(schema);
     if (schema.additionalProperties !== undefined) {
       const restricts = schema.additionalProperties !== true;
-      if (Object.keys(schema.properties ?? {}).length > 0 && restricts) {
+      if (hasKeys(schema.properties) && restricts) {
         errors
           .at("additionalProperties")
           .forbidden("additionalProperties and properties are mutual exclusive");
@@ -156,10 +155,11 @@ class Walk {
         this.schema(errors.at("additionalProperties"), additional, { ...values, rules: own });
       }
     }
+    const properties = errors.at("properties");
     for (const [name, property] of Object.entries(schema.properties ?? {})) {
       const metadata = (place.isRoot || isEmbedded(schema)) && metaFields.has(name);
       const escaped = escapeFieldName(name);
-      this.schema(errors.at("properties").key(name), property, {
+      this.schema(properties.key(name), property, {
         ...inner,
         ...(metadata ? { insideMetadata: true } : {}),
         ...(metadata && place.isRoot ? { noDefaults: `in top-level ${name}` } : {}),
@@ -262,6 +262,8 @@ function checkRules(
     }
   });
 }
+
+const hasKeys = (map: object | undefined): boolean => map !== undefined && !isEmpty(map);
 
 /** Allowed reasons of a rule (FieldValueErrorReason). */
 const reasons = ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
