@@ -50,6 +50,8 @@ export interface ValidationContext {
    * Upstream rejects them.
    */
   readonly loopbackEndpoints?: boolean | undefined;
+  /** Runs a part that takes long: the server may serve others before it, and begins the validation again. */
+  readonly step?: <T>(run: () => T) => T;
   /** Labels of the object's namespace: claims with admin access need one. */
   readonly namespaceLabels?: Labels | undefined;
 }

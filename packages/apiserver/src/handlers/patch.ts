@@ -82,6 +82,7 @@ export async function patchObject(context: Context): Promise<ApiResponse> {
       await context.pause?.();
       const live = fieldsIn(convert(current, served.stored, served));
       const raw = withLiveKind(await patched(context, { kind, type, live, body, options }), live, kind);
+      await context.pause?.();
       checkValues(raw, "the patched object");
       checkRepeatedKeys(context, options, warnings);
       await context.pause?.();

@@ -92,8 +92,12 @@ export function below(set: FieldSet, element: PathElement): FieldSet | undefined
 /** Returns the union of two sets. */
 export function union(left: FieldSet, right: FieldSet): FieldSet {
   if (left === right || !hasBelow(right)) return left;
-  if (!hasBelow(left)) return right;
-  let result: FieldSetBuilder | undefined;
+  return hasBelow(left) ? united(left, right, false) : right;
+}
+
+/** Returns the union of two sets that are not empty; with `addsSelf` also ".", which the left one lacks. */
+function united(left: FieldSet, right: FieldSet, addsSelf: boolean): FieldSet {
+  let result = (addsSelf ? { [self]: leaf, ...left } : undefined) as FieldSetBuilder | undefined;
   for (const element in right) {
     if (element === self) continue;
     const a = left[element];
@@ -130,8 +134,10 @@ export function unionAll(sets: readonly FieldSet[]): FieldSet {
 
 function unionNode(left: FieldSet, right: FieldSet): FieldSet {
   if (left === right) return left;
-  const below = union(left, right);
-  return withSelf(below, hasBelow(below) && (isMember(left) || isMember(right)));
+  const member = isMember(left) || isMember(right);
+  if (!hasBelow(right)) return withSelf(left, hasBelow(left) && member);
+  if (!hasBelow(left)) return withSelf(right, member);
+  return united(left, right, member && !(self in left));
 }
 
 /** Returns the node with or without "."; `node` itself if unchanged. */

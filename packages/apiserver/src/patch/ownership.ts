@@ -71,11 +71,11 @@ export function updateOwnership(
       const comparison = comparisonIn(entry.apiVersion);
       if (comparison === undefined) continue;
       if (!isSame(comparison)) {
-        const changed = write.step(() =>
-          intersection(entry.fields, union(comparison.modified, comparison.added)),
-        );
+        const written = write.step(() => union(comparison.modified, comparison.added));
+        const changed = write.step(() => intersection(entry.fields, written));
         if (!isEmptySet(changed)) conflicts.set(key, { entry, fields: changed });
-        const kept = write.step(() => difference(difference(entry.fields, changed), comparison.removed));
+        const unchanged = write.step(() => difference(entry.fields, changed));
+        const kept = write.step(() => difference(unchanged, comparison.removed));
         remaining = withFields(entry, kept);
       }
     }

@@ -97,7 +97,11 @@ export function tracked(
   let ownership: ReturnType<typeof updateOwnership>;
   let comparison: Comparison;
   try {
-    ownership = updateOwnership(write, reconcile(managed, type), undefined);
+    ownership = updateOwnership(
+      write,
+      step(() => reconcile(managed, type)),
+      undefined,
+    );
     comparison = ownership.comparison();
   } catch (error) {
     if (!(error instanceof UnkeyedElementError)) throw error;
@@ -109,12 +113,11 @@ export function tracked(
   if (!isEmptySet(own)) {
     const key = entryKey(entry);
     const previous = ownership.managed.get(key);
+    const fields = previous === undefined ? own : step(() => union(previous.fields, own));
     // The order of the map does not matter: entries are sorted when encoded.
     ownership.managed.set(
       key,
-      previous === undefined
-        ? { ...entry, time: now, fields: own }
-        : withTime(withFields(previous, union(previous.fields, own)), now),
+      previous === undefined ? { ...entry, time: now, fields } : withTime(withFields(previous, fields), now),
     );
   }
   return capManagers(ownership.managed);

@@ -98,6 +98,7 @@ async function updateOnce(
   strategy.complete?.(object);
   await write.pause?.();
   if (sameObject(object, old) && isInStoredVersion(served, current)) return old;
+  await write.pause?.();
   return store(context, rules, current, { object, old, isRefused });
 }
 

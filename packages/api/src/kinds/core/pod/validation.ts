@@ -209,6 +209,8 @@ function checkNarrowedAffinity(
   });
 }
 
+const atOnce = <T>(run: () => T): T => run();
+
 export function checkPodUpdate(errors: FieldErrors, pod: Pod, old: Pod, context: ValidationContext): void {
   checkMetadataUpdate(errors.at("metadata"), pod.metadata, old.metadata);
   checkFinalizerNames(errors.at("metadata"), pod.metadata);
@@ -232,10 +234,9 @@ export function checkPodUpdate(errors: FieldErrors, pod: Pod, old: Pod, context:
   if ((before.schedulingGates ?? []).length > 0) checkGatedPlacement(errors, munged, before);
   const form = (value: PodSpec): unknown => internalForm("core/v1.PodSpec", value, errors);
   if (sameValue(munged, before)) return;
-  const printed = (value: PodSpec): string => goJson(form(value), 1);
-  errors
-    .at("spec")
-    .forbidden(
-      `pod updates may not change fields other than ${changeable}\n${unifiedDiff(printed(before), printed(munged))}`,
-    );
+  const { step = atOnce } = context;
+  const printed = (value: PodSpec): string => step(() => goJson(form(value), 1));
+  const [from, to] = [printed(before), printed(munged)];
+  const difference = step(() => unifiedDiff(from, to));
+  errors.at("spec").forbidden(`pod updates may not change fields other than ${changeable}\n${difference}`);
 }
