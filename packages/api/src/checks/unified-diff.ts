@@ -13,7 +13,7 @@ const manyLines = 200;
  * Lines that are compared before all that is left counts as different. Upstream goes on, and takes a minute
  * for texts of a few hundred kilobytes; texts that people write take some thousands.
  */
-const maxCompared = 1_000_000;
+const maxCompared = 300_000;
 
 /** Positions of each line of `b`; in long texts, frequent lines are left out. */
 function placesOf(b: readonly string[]): Map<string, number[]> {

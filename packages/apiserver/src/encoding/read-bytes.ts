@@ -24,5 +24,5 @@ export async function readBytes(
 
 async function readInThread(text: string): ReturnType<typeof import("../yaml/thread.ts").parseYAMLInThread> {
   const { parseYAMLInThread } = await import("../yaml/thread.ts");
-  return parseYAMLInThread(text, maxBodyValues);
+  return parseYAMLInThread(text);
 }

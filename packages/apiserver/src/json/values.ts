@@ -32,9 +32,21 @@ export function emptyLike(like: JsonObject | undefined): MutableObject {
   return like !== undefined && Object.getPrototypeOf(like) === null ? Object.create(null) : {};
 }
 
+/** Number of fields from which on copying them one by one takes half the time of a spread. */
+const manyFields = 1000;
+
+function hasManyFields(object: JsonObject): boolean {
+  let fields = 0;
+  for (const _ in object) if (++fields > manyFields) return true;
+  return false;
+}
+
 /** Returns a shallow copy that may be changed. */
 export function copyOf(object: JsonObject): MutableObject {
-  return Object.assign(emptyLike(object), object);
+  if (Object.getPrototypeOf(object) !== null && !hasManyFields(object)) return { ...object };
+  const copy = emptyLike(object);
+  for (const key in object) setField(copy, key, object[key]);
+  return copy;
 }
 
 /** Returns a shallow copy with one field set. */

@@ -1,6 +1,6 @@
 import { ForeignValue } from "@dray/cel";
 import { goSyntax, goText, goType } from "../json/go-text.ts";
-import { isNumeric, isObject, type JsonObject } from "../json/values.ts";
+import { isNumeric, isObject } from "../json/values.ts";
 import { elementText, listElement, UnkeyedElementError } from "./path-element.ts";
 import type { ListSchema, MapSchema, ScalarType, TypeSchema } from "./type-schema.ts";
 import { isScalar, type ValueType, valueTypeFor } from "./typed-walk.ts";
@@ -16,7 +16,7 @@ export function typedProblem(
   { allowDuplicates = false } = {},
 ): string | undefined {
   const problems: string[] = [];
-  check({ problems, allowDuplicates }, schema, object, "");
+  check({ problems, allowDuplicates, path: [] }, schema, object);
   if (problems.length <= 1) return problems[0];
   return ["errors:", ...problems.map((problem) => `  ${problem}`)].join("\n");
 }
@@ -24,16 +24,18 @@ export function typedProblem(
 interface Findings {
   readonly problems: string[];
   readonly allowDuplicates: boolean;
+  /** Where the check is: `.name` for a field, a path element for an item of a list. */
+  readonly path: string[];
 }
 
-function check(found: Findings, schema: TypeSchema, value: unknown, path: string): void {
+function check(found: Findings, schema: TypeSchema, value: unknown): void {
   const valueType = value instanceof ForeignValue ? expectedType(schema) : valueTypeFor(schema, value);
   if (value === null) return;
-  if (valueType === "map") checkMap(found, schema.map as MapSchema, value, path);
-  else if (valueType === "list") checkList(found, schema.list as ListSchema, value, path);
+  if (valueType === "map") checkMap(found, schema.map as MapSchema, value);
+  else if (valueType === "list") checkList(found, schema.list as ListSchema, value);
   else {
     const problem = scalarProblem(schema.scalar ?? "any", value);
-    if (problem !== undefined) found.problems.push(at(path, problem));
+    if (problem !== undefined) report(found, problem);
   }
 }
 
@@ -43,8 +45,10 @@ function expectedType({ map, scalar }: TypeSchema): ValueType {
   return scalar === undefined ? "list" : "scalar";
 }
 
-function at(path: string, problem: string): string {
-  return path === "" ? problem : `${path}: ${problem}`;
+/** Adds a problem with the text of its path, which is written for a problem only. */
+function report({ problems, path }: Findings, problem: string): void {
+  const text = path.map((step) => (step.startsWith(".") ? step : elementText(step))).join("");
+  problems.push(text === "" ? problem : `${text}: ${problem}`);
 }
 
 function scalarProblem(valueType: ScalarType, value: unknown): string | undefined {
@@ -61,26 +65,24 @@ function scalarProblem(valueType: ScalarType, value: unknown): string | undefine
   }
 }
 
-function checkMap(found: Findings, schema: MapSchema, value: unknown, path: string): void {
-  const { problems } = found;
+function checkMap(found: Findings, schema: MapSchema, value: unknown): void {
   if (!isObject(value) || value instanceof ForeignValue) {
-    problems.push(at(path, `expected map, got &{${goText(value)}}`));
+    report(found, `expected map, got &{${goText(value)}}`);
     return;
   }
   for (const key of Object.keys(value)) {
     const type = schema.fields?.get(key)?.type ?? schema.element;
-    if (type === undefined) {
-      problems.push(at(`${path}.${key}`, "field not declared in schema"));
-      return;
-    }
-    check(found, type, (value as JsonObject)[key], `${path}.${key}`);
+    found.path.push(`.${key}`);
+    if (type === undefined) report(found, "field not declared in schema");
+    else check(found, type, value[key]);
+    found.path.pop();
+    if (type === undefined) return;
   }
 }
 
-function checkList(found: Findings, schema: ListSchema, value: unknown, path: string): void {
-  const { problems, allowDuplicates } = found;
+function checkList(found: Findings, schema: ListSchema, value: unknown): void {
   if (!Array.isArray(value)) {
-    problems.push(at(path, `expected list, got &{${goText(value)}}`));
+    report(found, `expected list, got &{${goText(value)}}`);
     return;
   }
   const seen = new Set<string>();
@@ -91,13 +93,15 @@ function checkList(found: Findings, schema: ListSchema, value: unknown, path: st
         element = listElement(schema, item instanceof ForeignValue ? item.text : item);
       } catch (error) {
         if (!(error instanceof UnkeyedElementError)) throw error;
-        problems.push(at(path, `element ${i}: ${error.message}`));
+        report(found, `element ${i}: ${error.message}`);
         return;
       }
-      if (seen.has(element) && !allowDuplicates)
-        problems.push(at(path, `duplicate entries for key ${elementText(element)}`));
+      if (seen.has(element) && !found.allowDuplicates)
+        report(found, `duplicate entries for key ${elementText(element)}`);
       seen.add(element);
     }
-    check(found, schema.element, item, `${path}${elementText(element)}`);
+    found.path.push(element);
+    check(found, schema.element, item);
+    found.path.pop();
   }
 }

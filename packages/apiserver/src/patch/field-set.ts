@@ -1,4 +1,4 @@
-import { isEmpty, isObject, type JsonObject } from "../json/values.ts";
+import { copyOf, isEmpty, isObject, type JsonObject } from "../json/values.ts";
 import { canonicalElement, elementText, type PathElement, sortElements } from "./path-element.ts";
 import type { TypeSchema } from "./type-schema.ts";
 
@@ -18,7 +18,8 @@ export interface FieldSetBuilder {
   [element: PathElement]: FieldSetBuilder;
 }
 
-const self = ".";
+/** The element that says that its parent belongs to the set itself. */
+export const self = ".";
 export const leaf: FieldSetBuilder = Object.freeze({});
 export const emptySet: FieldSet = leaf;
 
@@ -32,7 +33,7 @@ function isMember(node: FieldSet | undefined): boolean {
   return node === leaf || (node !== undefined && (self in node || isEmpty(node)));
 }
 
-function hasBelow(node: FieldSet): boolean {
+export function hasBelow(node: FieldSet): boolean {
   for (const element in node) if (element !== self) return true;
   return false;
 }
@@ -97,14 +98,14 @@ export function union(left: FieldSet, right: FieldSet): FieldSet {
 
 /** Returns the union of two sets that are not empty; with `addsSelf` also ".", which the left one lacks. */
 function united(left: FieldSet, right: FieldSet, addsSelf: boolean): FieldSet {
-  let result = (addsSelf ? { [self]: leaf, ...left } : undefined) as FieldSetBuilder | undefined;
+  let result = addsSelf ? withSelfFirst(left) : undefined;
   for (const element in right) {
     if (element === self) continue;
     const a = left[element];
     const b = right[element] as FieldSet;
     const node = a === undefined ? b : unionNode(a, b);
     if (node === a) continue;
-    result ??= { ...left } as FieldSetBuilder;
+    result ??= builderOf(left);
     result[element] = node as FieldSetBuilder;
   }
   return result ?? left;
@@ -143,10 +144,20 @@ function unionNode(left: FieldSet, right: FieldSet): FieldSet {
 /** Returns the node with or without "."; `node` itself if unchanged. */
 function withSelf(node: FieldSet, member: boolean): FieldSet {
   if (self in node === member) return node;
-  if (member) return { [self]: leaf, ...node };
-  const { [self]: _, ...rest } = node;
-  return rest;
+  if (member) return withSelfFirst(node);
+  const copy = builderOf(node);
+  delete copy[self];
+  return copy;
 }
+
+/** Returns a copy with "." before the elements of a node that lacks it. */
+export function withSelfFirst(node: FieldSet): FieldSetBuilder {
+  const copy: FieldSetBuilder = { [self]: leaf };
+  for (const element in node) copy[element] = node[element] as FieldSetBuilder;
+  return copy;
+}
+
+const builderOf = (set: FieldSet): FieldSetBuilder => copyOf(set) as FieldSetBuilder;
 
 /** Returns a node with these children and membership; undefined if both are empty. */
 function nodeOf(below: FieldSet, member: boolean): FieldSet | undefined {
@@ -200,7 +211,7 @@ function subtract(left: FieldSet, right: FieldSet, recursive: boolean): FieldSet
     const gone = isMember(b);
     const node = gone && recursive ? undefined : nodeOf(subtract(a, b, recursive), isMember(a) && !gone);
     if (node === a) continue;
-    result ??= { ...left } as FieldSetBuilder;
+    result ??= builderOf(left);
     if (node === undefined) delete result[element];
     else result[element] = node as FieldSetBuilder;
   }
@@ -221,7 +232,7 @@ export function withNamedFields(set: FieldSet, schema: TypeSchema | undefined): 
     else if (element[0] === "k") type = schema?.list?.element;
     const expanded = withSelf(withNamedFields(node, type), self in node || field !== undefined);
     if (expanded === node) continue;
-    result ??= { ...set } as FieldSetBuilder;
+    result ??= builderOf(set);
     result[element] = expanded as FieldSetBuilder;
   }
   return result ?? set;

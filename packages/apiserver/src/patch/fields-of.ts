@@ -1,5 +1,5 @@
 import { isEmpty, isObject } from "../json/values.ts";
-import { type FieldSet, type FieldSetBuilder, leaf } from "./field-set.ts";
+import { type FieldSet, type FieldSetBuilder, hasBelow, leaf, self, withSelfFirst } from "./field-set.ts";
 import { listElement, type PathElement } from "./path-element.ts";
 import type { TypeSchema } from "./type-schema.ts";
 import { asList, valueTypeFor } from "./typed-walk.ts";
@@ -25,10 +25,10 @@ function collect(schema: TypeSchema, value: unknown, node: FieldSetBuilder): boo
       return { element, item };
     });
     for (const { element, item } of elements) {
-      const below: FieldSetBuilder = {};
+      const below: FieldSetBuilder = { [self]: leaf };
       // Duplicate elements are owned without their children.
       if (seen.get(element) === 1) collect(list.element, item, below);
-      attach(node, element, below, true);
+      node[element] = hasBelow(below) ? below : leaf;
     }
     return false;
   }
@@ -50,6 +50,6 @@ function collect(schema: TypeSchema, value: unknown, node: FieldSetBuilder): boo
 
 /** `owned`: the element is a member even if it has children. */
 function attach(node: FieldSetBuilder, element: PathElement, below: FieldSetBuilder, owned: boolean): void {
-  if (!isEmpty(below)) node[element] = owned ? { ".": leaf, ...below } : below;
+  if (!isEmpty(below)) node[element] = owned ? withSelfFirst(below) : below;
   else if (owned) node[element] = leaf;
 }

@@ -148,6 +148,7 @@ export function sortElements(elements: PathElement[]): PathElement[] {
   const start = plainStart.exec(elements[0] as string)?.[0];
   if (start !== undefined && elements.every((each) => each.startsWith(start) && plainElement.test(each))) {
     // The texts sort like the values, except for their ends: a quote sorts after a blank.
+    if (elements.every((element) => !element.includes(" "))) return elements.sort();
     const end = start.startsWith("v") ? '"' : '"}';
     const texts = elements.map((element) => element.slice(0, -end.length)).sort();
     return texts.map((text) => text + end);

@@ -1,3 +1,4 @@
+import { copyOf } from "../json/values.ts";
 import { below, canonicalSets, type FieldSet, type FieldSetBuilder, leaf } from "./field-set.ts";
 import { type Managed, withFields } from "./managed-fields.ts";
 import type { ObjectType } from "./object-type.ts";
@@ -30,7 +31,7 @@ function wholeWhereAtomic(set: FieldSet, schema: TypeSchema): FieldSet {
     if (type === undefined || type === anyValue) continue;
     const node = isAtomic(type) ? leaf : wholeWhereAtomic(inner, type);
     if (node === inner) continue;
-    result ??= { ...set } as FieldSetBuilder;
+    result ??= copyOf(set) as FieldSetBuilder;
     result[element] = node as FieldSetBuilder;
   }
   if (result === undefined && canonicalSets.has(set)) fitting.set(set, schema);

@@ -26,14 +26,19 @@ export async function withinValueLimit<T>(read: () => T | Promise<T>): Promise<T
  * that is known.
  */
 export function checkValues(tree: unknown, what: string, values?: number): void {
-  if (values !== undefined && values <= maxValues) return;
   try {
-    const managed = managedFieldsOf(tree);
-    if (values === undefined) countValues(tree, maxValues, managed);
-    else if (values - countValues(managed) > maxValues) throw new TooManyValuesError(maxValues);
+    checkValueCount(tree, values);
   } catch (error) {
     throw error instanceof TooManyValuesError ? tooManyValues(what, error) : error;
   }
+}
+
+/** Throws TooManyValuesError in place of 413. */
+export function checkValueCount(tree: unknown, values?: number): void {
+  if (values !== undefined && values <= maxValues) return;
+  const managed = managedFieldsOf(tree);
+  if (values === undefined) countValues(tree, maxValues, managed);
+  else if (values - countValues(managed) > maxValues) throw new TooManyValuesError(maxValues);
 }
 
 function managedFieldsOf(tree: unknown): unknown {

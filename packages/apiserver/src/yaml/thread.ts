@@ -5,16 +5,16 @@
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { type CountedTree, counted, TooManyValuesError } from "@dray/api/codec";
 import { parseYAML, YAMLError } from "@dray/api/yaml";
+import { checkValueCount, maxBodyValues } from "../request/body-limit.ts";
 
 type Answer =
   | { readonly tree: CountedTree }
   | { readonly problem: string; readonly line: number | undefined }
-  | { readonly hasTooManyValues: true };
+  | { readonly tooMany: number };
 
 /** Distinguishes this module's threads from others that load it. */
 interface Data {
   readonly drayYAML: string;
-  readonly maxValues: number;
 }
 
 if (!isMainThread && typeof (workerData as Data | null)?.drayYAML === "string") {
@@ -26,11 +26,14 @@ if (!isMainThread && typeof (workerData as Data | null)?.drayYAML === "string") 
   }
 }
 
-function answerTo({ drayYAML, maxValues }: Data): Answer {
+function answerTo({ drayYAML }: Data): Answer {
   try {
-    return { tree: counted(parseYAML(drayYAML), maxValues) };
+    const tree = counted(parseYAML(drayYAML), maxBodyValues);
+    // Not left to the server's own thread: a tree that is too large takes it long to receive.
+    checkValueCount(tree.value, tree.values);
+    return { tree };
   } catch (error) {
-    if (error instanceof TooManyValuesError) return { hasTooManyValues: true };
+    if (error instanceof TooManyValuesError) return { tooMany: error.limit };
     if (!(error instanceof YAMLError)) throw error;
     return { problem: error.message, line: error.line };
   }
@@ -40,8 +43,8 @@ function answerTo({ drayYAML, maxValues }: Data): Answer {
 let last: Promise<unknown> = Promise.resolve();
 
 /** Like `parseYAML`: the first document of the text. Rejects with YAMLError and TooManyValuesError. */
-export function parseYAMLInThread(text: string, maxValues: number): Promise<CountedTree> {
-  const tree = last.then(() => startThread({ drayYAML: text, maxValues }));
+export function parseYAMLInThread(text: string): Promise<CountedTree> {
+  const tree = last.then(() => startThread({ drayYAML: text }));
   last = tree.catch(() => {});
   return tree;
 }
@@ -59,7 +62,7 @@ function startThread(data: Data): Promise<CountedTree> {
       end(() => {
         if ("tree" in answer) resolve(answer.tree);
         else if ("problem" in answer) reject(new YAMLError(answer.problem, answer.line));
-        else reject(new TooManyValuesError(data.maxValues));
+        else reject(new TooManyValuesError(answer.tooMany));
       }),
     );
     thread.once("messageerror", () => end(() => reject(new YAMLError("yaml: exceeded max depth"))));
