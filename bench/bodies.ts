@@ -1,7 +1,6 @@
 /**
  * How long one request with a large body keeps all others waiting: the API server in this process, on a
- * memory store, gets one body after the other from a thread of clients, one of which asks for `/livez` on a
- * connection of its own.
+ * memory store, gets one body after the other from one thread, while another asks for `/livez`.
  */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -11,13 +10,16 @@ import { memoryStore } from "@dray/store";
 import { createAuthority, createServer, issueCertificate } from "../packages/apiserver/src/index.ts";
 import { machine, markdown } from "./allocator/clock.ts";
 import { cases } from "./bodies/cases.ts";
-import type { ClientOptions, Outcome } from "./bodies/others.ts";
+import type { ClientOptions } from "./bodies/client.ts";
 import type { Case, Sent } from "./bodies/requests.ts";
+import type { Outcome } from "./bodies/sender.ts";
 
 const token = "bench";
 const rounds = 3;
 
 interface Measured extends Outcome {
+  /** Milliseconds that the slowest request for `/livez` took meanwhile. */
+  readonly wait: number;
   /**
    * The most processor time that the server's thread used in one turn of the event loop, in milliseconds: the
    * wait of others on a machine with nothing else to do.
@@ -39,15 +41,11 @@ export async function bodiesBench(names: readonly string[]): Promise<string> {
       const measured = await measure(name, one);
       if (best === undefined || measured.busy < best.busy) best = measured;
     }
-    const { status, message, total, others, busy } = best!;
+    const { status, message, total, wait, busy } = best!;
     const size = (one.sent.body.length / 2 ** 20).toFixed(1);
-    const [wait, own, all] = [others.longest, busy, total].map((time) => time.toFixed(0)) as [
-      string,
-      string,
-      string,
-    ];
-    process.stderr.write(`${name}: ${status} ${own} (${wait}) of ${all} ms ${message}\n`);
-    rows.push([name, size, String(status), all, wait, own]);
+    const times = [total, wait, busy].map((time) => time.toFixed(0));
+    process.stderr.write(`${name}: ${status} ${times.join(", ")} ms ${message}\n`);
+    rows.push([name, size, String(status), ...times]);
   }
   return `The best of ${rounds} rounds, measured on ${machine}.
 
@@ -71,21 +69,24 @@ async function measure(name: string, { before, sent, times = 1 }: Case): Promise
   });
   const listener = await server.listen({ host: "127.0.0.1" });
   const workerData: ClientOptions = { url: listener.url, authority: authority.certificate, token };
-  const clients = new Worker(new URL("./bodies/others.ts", import.meta.url), { workerData });
-  const ask = async (one: Sent, count: number): Promise<Outcome> => {
-    clients.postMessage({ sent: one, times: count });
-    const [outcome] = (await once(clients, "message")) as [Outcome];
+  const sender = new Worker(new URL("./bodies/sender.ts", import.meta.url), { workerData });
+  const others = new Worker(new URL("./bodies/others.ts", import.meta.url), { workerData });
+  const send = async (one: Sent, count: number): Promise<Outcome> => {
+    sender.postMessage({ sent: one, times: count });
+    const [outcome] = (await once(sender, "message")) as [Outcome];
     return outcome;
   };
   try {
     for (const one of before) {
-      const { status, message } = await ask(one, 1);
+      const { status, message } = await send(one, 1);
       if (status >= 300 || status === 0) throw new Error(`${name}: ${status} before it: ${message}`);
     }
     // A definition is served soon after it is made.
     await new Promise((resolve) => setTimeout(resolve, 20));
+    others.postMessage("begin");
+    await once(others, "message");
     let [isOver, busy, used] = [false, 0, cpuTime()];
-    const outcome = ask(sent, times).finally(() => {
+    const outcome = send(sent, times).finally(() => {
       isOver = true;
     });
     while (!isOver) {
@@ -94,9 +95,11 @@ async function measure(name: string, { before, sent, times = 1 }: Case): Promise
       busy = Math.max(busy, usedNow - used);
       used = usedNow;
     }
-    return { ...(await outcome), busy };
+    others.postMessage("end");
+    const [wait] = (await once(others, "message")) as [number];
+    return { ...(await outcome), wait, busy };
   } finally {
-    await clients.terminate();
+    await Promise.all([sender.terminate(), others.terminate()]);
     await server.close();
     await store.close();
   }

@@ -1,4 +1,6 @@
+import { encodeProtobuf } from "@dray/api/codec";
 import {
+  apply,
   type Case,
   create,
   deep,
@@ -6,21 +8,36 @@ import {
   definition,
   definitions,
   full,
+  half,
   items,
   json,
   map,
+  merge,
   most,
+  protobuf,
+  send,
   text,
   thing,
   things,
 } from "./requests.ts";
 
+const strings = (bytes: number): object => map(() => ({ type: "string" }), bytes);
+const named = `${definitions}/things.example.com`;
+
 /** Definitions and custom objects. */
 export const customBodies: Readonly<Record<string, () => Case>> = {
-  "definition, properties": () =>
-    create(definitions, definition(map(() => ({ type: "string" }), most * 0.95))),
-  "definition, 1 MiB of properties": () =>
-    create(definitions, definition(map(() => ({ type: "string" }), full))),
+  "definition, properties": () => create(definitions, definition(strings(most * 0.95))),
+  "definition, 1 MiB of properties": () => create(definitions, definition(strings(full))),
+  "definition, protobuf, 1 MiB of properties": () =>
+    create(definitions, Buffer.from(encodeProtobuf(definition(strings(full)))), protobuf),
+  "definition, merge patch of one of 1 MiB": () => ({
+    before: [send("POST", definitions, definition(strings(full)))],
+    sent: send("PATCH", named, { metadata: { labels: { a: "b" } } }, merge),
+  }),
+  "definition, apply of 1 MiB of properties": () => ({
+    before: [send("POST", definitions, definition(strings(1000)))],
+    sent: send("PATCH", `${named}?fieldManager=f&force=true`, definition(strings(full)), apply),
+  }),
   "definition, rules": () =>
     create(
       definitions,
@@ -33,6 +50,10 @@ export const customBodies: Readonly<Record<string, () => Case>> = {
     ),
   "custom, keys": () => create(things, thing({ spec: map(() => text) }), json, defined),
   "custom, 1 MiB of keys": () => create(things, thing({ spec: map(() => text, full) }), json, defined),
+  "custom, 500 kB of properties": () =>
+    create(things, thing(map(() => text, half)), json, [
+      send("POST", definitions, definition(strings(full))),
+    ]),
   "custom, list": () =>
     create(things, thing({ list: items((index) => ({ name: "a", n: index })) }), json, defined),
   "custom, 1 MiB of list": () =>

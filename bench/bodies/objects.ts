@@ -48,6 +48,10 @@ export const objectBodies: Readonly<Record<string, () => Case>> = {
     create(maps, `${JSON.stringify(configMap({ data: { a: "b" } }))}${" ".repeat(most - 100)}`),
   "ConfigMap, protobuf, keys": () =>
     create(maps, Buffer.from(encodeProtobuf(configMap({ data: map(() => text, most) }))), protobuf),
+  "ConfigMap, protobuf, 1 MiB of keys": () =>
+    create(maps, Buffer.from(encodeProtobuf(configMap({ data: map(() => text, full) }))), protobuf),
+  "ConfigMap, fewer keys than the limit": () =>
+    create(maps, configMap({ data: map(() => text.repeat(12), most * 0.95) })),
   "Secret, keys": () => create(`${namespace}/secrets`, object("v1", "Secret", { data: map(() => "YQ==") })),
   "Pod, containers": () => create(`${namespace}/pods`, pod({ containers: items(container) })),
   "Pod, environment": () =>
@@ -64,6 +68,14 @@ export const objectBodies: Readonly<Record<string, () => Case>> = {
   "Pod, node selector": () => create(`${namespace}/pods`, pod({ nodeSelector: map(() => text) })),
   "Pod, protobuf, containers": () =>
     create(`${namespace}/pods`, Buffer.from(encodeProtobuf(pod({ containers: items(container) }))), protobuf),
+  "Pod, protobuf, environment": () =>
+    create(
+      `${namespace}/pods`,
+      Buffer.from(
+        encodeProtobuf(pod({ containers: [{ name: "c", image: "i", env: items(variable, full) }] })),
+      ),
+      protobuf,
+    ),
   "Service, ports": () =>
     create(
       `${namespace}/services`,

@@ -23,7 +23,7 @@ export const most = 3_100_000;
 export const json = "application/json";
 export const yaml = "application/yaml";
 export const protobuf = "application/vnd.kubernetes.protobuf";
-const apply = "application/apply-patch+yaml";
+export const apply = "application/apply-patch+yaml";
 export const merge = "application/merge-patch+json";
 export const strategic = "application/strategic-merge-patch+json";
 export const jsonPatch = "application/json-patch+json";
@@ -31,7 +31,7 @@ export const jsonPatch = "application/json-patch+json";
 export const namespace = "/api/v1/namespaces/default";
 export const maps = `${namespace}/configmaps`;
 
-const send = (method: string, url: string, body: unknown, type = json): Sent => ({
+export const send = (method: string, url: string, body: unknown, type = json): Sent => ({
   method,
   url,
   type,

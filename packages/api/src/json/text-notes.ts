@@ -21,6 +21,11 @@ export class TextNotes {
     this.#looseTexts.set(value, text);
   }
 
+  /** Whether any key is repeated. */
+  get hasRepeatedKeys(): boolean {
+    return this.#entries !== undefined;
+  }
+
   /**
    * The keys and values of an object as its text has them, repeated keys included; undefined if no key is
    * repeated.

@@ -12,16 +12,23 @@ import {
 import type { JSONSchemaProps } from "@dray/api/apiextensions/v1";
 import { type DecodedBody, decodeBody, type RawBody, unrecognized } from "@dray/api/codec";
 import type { CustomSchema } from "@dray/api/openapi";
-import { checkCommonUpdate, checkMetadata, checkMetadataUpdate, FieldErrors } from "@dray/api/validation";
+import {
+  checkCommonUpdate,
+  checkMetadata,
+  checkMetadataUpdate,
+  FieldErrors,
+  type ValidationContext,
+} from "@dray/api/validation";
 import { encodeJSON } from "../encoding/codec.ts";
 import { forbidden, serverError } from "../errors/status.ts";
 import { duplicateFields } from "../json/nesting.ts";
-import { fieldsIn } from "../json/values.ts";
+import { copyOf, fieldsIn } from "../json/values.ts";
 import type { ModelledKind, OutsideConversion, ResourceModel, UpdateFindings } from "../kinds/model.ts";
 import type { ScalePaths } from "../kinds/resources.ts";
 import type { Strategy } from "../kinds/strategy.ts";
 import { setOf } from "../patch/field-set.ts";
 import type { ObjectType } from "../patch/index.ts";
+import { atOnce, type Step } from "../request/pieces.ts";
 import { deepFreeze, thaw } from "../storage/json.ts";
 import { Correlation } from "../structural-schemas/correlation.ts";
 import { dropNulls, setDefaults } from "../structural-schemas/defaulting.ts";
@@ -163,7 +170,8 @@ export class CustomModel implements ResourceModel {
     if (sent !== kind) throw this.otherKind(tree);
     // Repeated keys are known only from the parsed tree.
     const repeated = duplicateFields(tree, notes);
-    const object = thaw(tree);
+    // The tree of a JSON text is used nowhere else, and no part of it twice.
+    const object = bytes !== undefined && notes !== undefined ? tree : thaw(tree);
     let unknown: string[];
     try {
       unknown = this.#coerce(object, { stored: false, keepsNulls });
@@ -337,36 +345,43 @@ export class CustomModel implements ResourceModel {
     },
   };
 
-  validateCreate(object: KubeObject): readonly FieldError[] {
+  validateCreate(object: KubeObject, { step = atOnce }: ValidationContext): readonly FieldError[] {
     const errors = new FieldErrors(this.#version);
-    const shown = this.#own(object);
     const schema = this.#schema;
+    const shown = step(() => this.#own(object));
     checkMetadata(errors.at("metadata"), object.metadata, dnsSubdomain, this.#version.namespaced);
-    checkValue(errors, schema, shown);
+    inStep(errors, step, (own) => checkValue(own, schema, shown));
     this.#checkScale(errors, shown, true);
-    checkEmbedded(errors, schema, shown);
-    checkListTypes(errors, schema, shown);
+    inStep(errors, step, (own) => checkEmbedded(own, schema, shown));
+    inStep(errors, step, (own) => checkListTypes(own, schema, shown));
+    step(() => this.#ruleSet);
     this.#checkRules(errors, shown);
     return errors.list;
   }
 
-  validateUpdate(object: KubeObject, old: KubeObject, subresource: string): UpdateFindings {
+  validateUpdate(
+    object: KubeObject,
+    old: KubeObject,
+    subresource: string,
+    { step = atOnce }: ValidationContext,
+  ): UpdateFindings {
     const errors = new FieldErrors(this.#version);
     const schema = this.#schema;
-    const [shown, before] = [this.#own(object), this.#own(old)];
-    const correlation = new Correlation(shown, before, schema);
+    const [shown, before] = step(() => [this.#own(object), this.#own(old)] as const);
+    const correlation = step(() => new Correlation(shown, before, schema));
     checkCommonUpdate(errors, object.metadata, old.metadata, this.#version.namespaced);
     checkMetadataUpdate(errors.at("metadata"), object.metadata, old.metadata);
     const status = subresource === "status";
     if (!status) {
-      checkValue(errors, schema, shown, correlation);
-      checkEmbedded(errors, schema, shown);
+      inStep(errors, step, (own) => checkValue(own, schema, shown, correlation));
+      inStep(errors, step, (own) => checkEmbedded(own, schema, shown));
     } else if (Object.hasOwn(shown, "status")) {
       const own = propertyOf(schema, "status");
       checkValue(errors.at("status"), own, shown["status"], correlation.key("status"));
     }
     this.#checkScale(errors, shown, !status);
-    this.#checkLists(errors, shown, before);
+    inStep(errors, step, (own) => this.#checkLists(own, shown, before));
+    step(() => this.#ruleSet);
     const tolerated: string[] = [];
     this.#checkRules(errors, shown, { old: before, correlation, warnings: tolerated });
     return { errors: errors.list, tolerated };
@@ -378,7 +393,9 @@ export class CustomModel implements ResourceModel {
 
   /** Returns the object in this version. */
   #own(object: KubeObject): Plain {
-    return fieldsIn({ ...object, apiVersion: apiVersionOf(this.#version) });
+    const own = copyOf(fieldsIn(object));
+    own["apiVersion"] = apiVersionOf(this.#version);
+    return own;
   }
 
   /** List violations of the old object are tolerated. */
@@ -400,6 +417,16 @@ export class CustomModel implements ResourceModel {
     }
     this.#ruleSet.check(errors, value, update);
   }
+}
+
+/** Adds the errors of a check that is a step. */
+function inStep(errors: FieldErrors, step: Step, check: (own: FieldErrors) => void): void {
+  const found = step(() => {
+    const own = errors.detached();
+    check(own);
+    return own.list;
+  });
+  errors.addAll(found);
 }
 
 const versionOf = ({ apiVersion }: KubeObject): string => apiVersion.slice(apiVersion.indexOf("/") + 1);

@@ -86,6 +86,7 @@ export async function decode(
       `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: strict decoding error: ${decoded.problems.join(", ")}`,
     );
   }
+  await options.pause?.();
   return finished(decoded, kind, options);
 }
 

@@ -31,7 +31,7 @@ export function checkNesting(tree: unknown): void {
 export function duplicateFields(tree: unknown, notes: TextNotes | undefined): string[] {
   checkNesting(tree);
   const found: string[] = [];
-  if (notes !== undefined) collect(tree, "", notes, found);
+  if (notes?.hasRepeatedKeys === true) collect(tree, "", notes, found);
   return found;
 }
 
