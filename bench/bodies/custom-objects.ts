@@ -54,6 +54,23 @@ export const customBodies: Readonly<Record<string, () => Case>> = {
     create(things, thing(map(() => text, half)), json, [
       send("POST", definitions, definition(strings(full))),
     ]),
+  "custom, rules that cost as much as they may": () =>
+    create(things, thing({ numbers: Array.from({ length: 180 }, (_, index) => index) }), json, [
+      send(
+        "POST",
+        definitions,
+        definition({
+          numbers: {
+            type: "array",
+            maxItems: 180,
+            items: { type: "integer" },
+            "x-kubernetes-validations": Array.from({ length: 15 }, (_, index) => ({
+              rule: `self.all(x, self.all(y, x + y >= -${index}))`,
+            })),
+          },
+        }),
+      ),
+    ]),
   "custom, list": () =>
     create(things, thing({ list: items((index) => ({ name: "a", n: index })) }), json, defined),
   "custom, 1 MiB of list": () =>

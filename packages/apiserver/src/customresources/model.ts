@@ -355,7 +355,7 @@ export class CustomModel implements ResourceModel {
     inStep(errors, step, (own) => checkEmbedded(own, schema, shown));
     inStep(errors, step, (own) => checkListTypes(own, schema, shown));
     step(() => this.#ruleSet);
-    this.#checkRules(errors, shown);
+    this.#checkRules(errors, shown, { step });
     return errors.list;
   }
 
@@ -383,7 +383,7 @@ export class CustomModel implements ResourceModel {
     inStep(errors, step, (own) => this.#checkLists(own, shown, before));
     step(() => this.#ruleSet);
     const tolerated: string[] = [];
-    this.#checkRules(errors, shown, { old: before, correlation, warnings: tolerated });
+    this.#checkRules(errors, shown, { old: before, correlation, warnings: tolerated, step });
     return { errors: errors.list, tolerated };
   }
 
@@ -409,13 +409,13 @@ export class CustomModel implements ResourceModel {
     if (this.#version.scale !== undefined) checkScaled(errors, this.#version.scale, object, withSpec);
   }
 
-  #checkRules(errors: FieldErrors, value: Plain, update?: CheckOptions): void {
+  #checkRules(errors: FieldErrors, value: Plain, options: CheckOptions): void {
     if (this.#ruleSet.empty) return;
     if (errors.list.some(({ type }) => blocking.has(type))) {
       errors.at("<nil>").invalid(null, unchecked);
       return;
     }
-    this.#ruleSet.check(errors, value, update);
+    this.#ruleSet.check(errors, value, options);
   }
 }
 

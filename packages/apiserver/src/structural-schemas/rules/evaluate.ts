@@ -2,6 +2,7 @@ import { type FieldError, fieldErrorText, quoted } from "@dray/api";
 import type { ValidationRule } from "@dray/api/apiextensions/v1";
 import { FieldErrors } from "@dray/api/validation";
 import { escapeFieldName, Optional, type Value } from "@dray/cel";
+import { atOnce, type Step } from "../../request/pieces.ts";
 import { type Correlation, itemWithKeys } from "../correlation.ts";
 import {
   additionalOf,
@@ -61,11 +62,11 @@ export class RuleSet {
   check(
     errors: FieldErrors,
     value: unknown,
-    { old, correlation, warnings = [], budget = objectBudget }: CheckOptions = {},
+    { old, correlation, warnings = [], budget = objectBudget, step = atOnce }: CheckOptions = {},
   ): number {
     if (this.#root === undefined) return budget;
     const own = errors.detached();
-    const run = new Run(warnings, budget);
+    const run = new Run(warnings, budget, step);
     const ratchet = correlation ? { current: correlation, nearest: undefined } : fresh;
     run.node(own, this.#root, { value, old, ratchet });
     // Upstream has no path for the root.
@@ -80,6 +81,8 @@ export interface CheckOptions {
   readonly correlation?: Correlation | undefined;
   readonly warnings?: string[];
   readonly budget?: number;
+  /** Runs each rule. */
+  readonly step?: Step;
 }
 
 function nodeOf(schema: Schema, isRoot: boolean, declared: DeclaredType | undefined): Node | undefined {
@@ -127,10 +130,12 @@ interface Failure {
 
 class Run {
   readonly #warnings: string[];
+  readonly #step: Step;
   budget: number;
 
-  constructor(warnings: string[], budget: number) {
+  constructor(warnings: string[], budget: number, step: Step) {
     this.#warnings = warnings;
+    this.#step = step;
     this.budget = budget;
   }
 
@@ -187,7 +192,7 @@ class Run {
       const bindings: Record<string, Value> = { self };
       if (optional) bindings["oldSelf"] = oldSelf === undefined ? Optional.none : new Optional(oldSelf);
       else if (oldSelf !== undefined) bindings["oldSelf"] = oldSelf;
-      const result = program.evaluate(bindings, { costLimit: maxCallCost });
+      const result = this.#step(() => program.evaluate(bindings, { costLimit: maxCallCost }));
       if (result.cost > this.budget) {
         this.#refuse(errors, type, exhausted);
         return;
@@ -224,7 +229,7 @@ class Run {
     const { rule, message } = compiled;
     let detail = rule.message ? rule.message.trim() : `failed rule: ${nameOf(rule)}`;
     if (message !== undefined) {
-      const result = message.evaluate(bindings, { costLimit: maxCallCost });
+      const result = this.#step(() => message.evaluate(bindings, { costLimit: maxCallCost }));
       const limit = result.error?.startsWith("operation cancelled: actual cost limit exceeded");
       if (limit || result.cost > this.budget) {
         const text = limit
