@@ -31,7 +31,7 @@ export interface RawBody {
   /** The bytes that were read, for error messages. If they are given, `tree` is used nowhere else. */
   readonly bytes?: Uint8Array;
   /** How many fields, keys and elements the tree has, at most: some formats count repeated keys each time. */
-  readonly values?: number;
+  readonly values?: number | undefined;
 }
 
 let protobuf: typeof import("./protobuf/envelope.ts") | undefined;
@@ -76,8 +76,9 @@ export async function readBody(
     protobuf ??= await import("./protobuf/envelope.ts");
     try {
       const expected = { apiVersion, kind, maxValues };
-      const { object, provenance } = await protobuf.decodeProtobufInPieces(bytes, version, expected, pause);
-      return { tree: object, provenance, duplicates: [], typed: true, bytes };
+      const read = await protobuf.decodeProtobufInPieces(bytes, version, expected, pause);
+      const { object, provenance, values } = read;
+      return { tree: object, provenance, duplicates: [], typed: true, bytes, values };
     } catch (error) {
       if (error instanceof UnknownKindError)
         throw unknownKind(error.kind, error.apiVersion, bare ? undefined : kind);

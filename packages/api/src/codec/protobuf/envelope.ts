@@ -64,7 +64,10 @@ interface Expected {
 }
 
 /** A message as an object, and the details that the object does not show. */
-export type DecodedMessage = Pick<Decoded, "object" | "provenance">;
+export interface DecodedMessage extends Pick<Decoded, "object" | "provenance"> {
+  /** How many fields, keys and elements the object has; undefined if it is too small for the limit. */
+  readonly values: number | undefined;
+}
 
 /** An object whose bytes are not read yet. */
 interface Envelope {
@@ -153,8 +156,8 @@ function openEnvelope(
       reader.resumeAt(raw.from);
       const object = { apiVersion, kind, ...(message(reader, raw.to) as object) };
       // Each takes a byte at least.
-      if (bytes.length > maxValues) countValues(object, maxValues);
-      return { object, provenance: reader.provenance };
+      const values = bytes.length > maxValues ? countValues(object, maxValues) : undefined;
+      return { object, provenance: reader.provenance, values };
     },
   };
 }

@@ -30,10 +30,10 @@ export interface Tolerance {
 interface Place {
   readonly isRoot: boolean;
   /** Why defaults are not allowed here. */
-  readonly noDefaults?: string;
+  readonly noDefaults?: string | undefined;
   readonly insideMetadata: boolean;
   /** The part of the schema below which old and new values cannot be correlated. */
-  readonly uncorrelated?: FieldErrors;
+  readonly uncorrelated?: FieldErrors | undefined;
   /** Undefined where rules are not checked. */
   readonly rules?: RulePlace | undefined;
 }
@@ -156,14 +156,17 @@ class Walk {
       }
     }
     const properties = errors.at("properties");
-    for (const [name, property] of Object.entries(schema.properties ?? {})) {
-      const metadata = (place.isRoot || isEmbedded(schema)) && metaFields.has(name);
-      const escaped = escapeFieldName(name);
+    const isObject = place.isRoot || isEmbedded(schema);
+    for (const name in schema.properties) {
+      const property = schema.properties[name]!;
+      const metadata = isObject && metaFields.has(name);
+      // Not spread: a schema may have thousands of properties.
       this.schema(properties.key(name), property, {
-        ...inner,
-        ...(metadata ? { insideMetadata: true } : {}),
-        ...(metadata && place.isRoot ? { noDefaults: `in top-level ${name}` } : {}),
-        rules: rules((type) => (escaped === undefined ? undefined : type?.fields?.get(escaped)), property),
+        isRoot: false,
+        noDefaults: metadata && place.isRoot ? `in top-level ${name}` : place.noDefaults,
+        insideMetadata: metadata || place.insideMetadata,
+        uncorrelated: place.uncorrelated,
+        rules: rules((type) => fieldTypeOf(type, name), property),
       });
     }
     const alternative = { ...inner, rules: undefined };
@@ -264,6 +267,11 @@ function checkRules(
 }
 
 const hasKeys = (map: object | undefined): boolean => map !== undefined && !isEmpty(map);
+
+function fieldTypeOf(type: DeclaredType | undefined, name: string): DeclaredType | undefined {
+  const escaped = escapeFieldName(name);
+  return escaped === undefined ? undefined : type?.fields?.get(escaped);
+}
 
 /** Allowed reasons of a rule (FieldValueErrorReason). */
 const reasons = ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
