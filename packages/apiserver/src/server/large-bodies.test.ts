@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Worker } from "node:worker_threads";
+import { eventually } from "@dray/testing/eventually";
 import { type Answer, type CallOptions, type TestServer, testServer } from "../testing/server.ts";
 import { encodeYAML } from "../yaml/emit.ts";
 
@@ -73,6 +74,50 @@ test("other requests proceed between the steps of any large write", async () => 
   for (; !ended; small++) await new Promise(setImmediate);
   assert.equal((await counted).status, 200);
   assert.ok(small < turns, `a small write has paused for ${small} turns`);
+  await tested.server.close();
+});
+
+test("other requests proceed while definitions and custom resources with many rules are checked", async () => {
+  const tested = await testServer();
+  const rules = (count: number, rule: (index: number) => string): object => ({
+    "x-kubernetes-validations": Array.from({ length: count }, (_, index) => ({ rule: rule(index) })),
+  });
+  const properties = Object.fromEntries(
+    Array.from({ length: 400 }, (_, index) => [
+      `k${index}`,
+      { type: "string", maxLength: 5, description: "d".repeat(800), ...rules(1, () => "self != 'a'") },
+    ]),
+  );
+  const all = rules(12, (index) => `self.all(x, self.all(y, x + y >= -${index}))`);
+  const numbers = { type: "array", maxItems: 180, items: { type: "integer" }, ...all };
+  const names = { kind: "Thing", plural: "things", singular: "thing", listKind: "ThingList" };
+  const schema = { openAPIV3Schema: { type: "object", properties: { ...properties, numbers } } };
+  const definition = {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: "things.example.com" },
+    spec: {
+      group: "example.com",
+      names,
+      scope: "Namespaced",
+      versions: [{ name: "v1", served: true, storage: true, schema }],
+    },
+  };
+  const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+  const created = await amongOthers(tested, "POST", definitions, { body: definition });
+  assert.equal(created.status, 201);
+  assert.ok(created.others >= 10 * turns, `${created.others} others beside a definition`);
+  const things = "/apis/example.com/v1/namespaces/default/things";
+  await eventually("things are served", async () => (await tested.call("GET", things)).status === 200);
+  const thing = {
+    apiVersion: "example.com/v1",
+    kind: "Thing",
+    metadata: { name: "a", annotations: { long: "x".repeat(262_100) } },
+    numbers: Array.from({ length: 180 }, (_, index) => index),
+  };
+  const stored = await amongOthers(tested, "POST", things, { body: thing });
+  assert.equal(stored.status, 201);
+  assert.ok(stored.others >= 10 * turns, `${stored.others} others beside a custom resource`);
   await tested.server.close();
 });
 

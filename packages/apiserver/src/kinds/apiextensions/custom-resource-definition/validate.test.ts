@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fieldErrorText } from "@dray/api";
 import type { FieldErrors } from "@dray/api/validation";
+import { inPieces } from "../../../request/pieces.ts";
 import type { Definition } from "./types.ts";
 import { validateDefinition, validateDefinitionUpdate } from "./validate.ts";
 
@@ -151,4 +152,40 @@ test("stored versions cannot be removed, and the group is immutable", () => {
     texts(validateDefinitionUpdate(moved, definition(plain), "1.36")).join(),
     /spec\.group: Invalid value: "other\.example\.com": field is immutable/,
   );
+});
+
+test("a definition that is validated in pieces has the same errors", async () => {
+  const rules = (...texts: string[]): object => ({
+    "x-kubernetes-validations": texts.map((rule) => ({ rule })),
+  });
+  const stored = definition({
+    type: "object",
+    properties: { a: { type: "string", ...rules("self == 'a'") } },
+  });
+  const definitions = [
+    stored,
+    definition({ type: "object", properties: { a: {}, b: { type: "string", default: 1 } } }),
+    definition({
+      type: "object",
+      properties: {
+        a: { type: "string", ...rules("self ==", "self == 'b'", "oldSelf == self", "") },
+        b: { type: "array", items: { type: "string", ...rules("oldSelf == self", "self.matches('(')") } },
+        c: { type: "array", items: { type: "string" }, ...rules("self.all(x, self.all(y, x == y))") },
+      },
+    }),
+    definition(plain, { schema: { openAPIV3Schema: { type: "array", uniqueItems: true } } }),
+  ];
+  let count = 0;
+  const pause = async (): Promise<void> => void count++;
+  const pauses = Object.assign(pause, { isDue: () => true, isLarge: true });
+  for (const one of definitions) {
+    const created = await inPieces(pauses, (step) => texts(validateDefinition(one, "1.36", step)));
+    assert.deepEqual(created, texts(validateDefinition(one, "1.36")));
+    const updated = await inPieces(pauses, (step) =>
+      texts(validateDefinitionUpdate(one, stored, "1.36", step)),
+    );
+    assert.deepEqual(updated, texts(validateDefinitionUpdate(one, stored, "1.36")));
+    assert.ok(count >= 8, `${count} pauses`);
+    count = 0;
+  }
 });
