@@ -1,5 +1,5 @@
 import { StatusError } from "../errors/status-error.ts";
-import { type Breaks, JSONError, parseJSONInPieces } from "../json/parser.ts";
+import { JSONError, type Pauses, parseJSONInPieces } from "../json/parser.ts";
 import type { TextNotes } from "../json/text-notes.ts";
 import { countValues } from "../json/value-count.ts";
 import type { Kind, KubeObject } from "../objects/object.ts";
@@ -47,7 +47,7 @@ export interface BodyReading {
   /** Reads the first document of a YAML text elsewhere. Rejects with YAMLError and TooManyValuesError. */
   readonly readYAML?: ((text: string) => Promise<CountedTree>) | undefined;
   /** Pauses while JSON and protobuf are read; without it all is read at once. */
-  readonly pause?: Breaks | undefined;
+  readonly pause?: Pauses | undefined;
 }
 
 /** The type that a body should have, which protobuf may leave out, and the release whose fields are known. */

@@ -1,8 +1,8 @@
 export { encodeJSON } from "../json/json.ts";
 export {
-  type Breaks,
   JSONError,
   type JSONTree,
+  type Pauses,
   parseJSON,
   parseJSONInPieces,
   parseJSONTree,

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Breaks, parseJSONInPieces, parseJSONTree } from "../json/parser.ts";
+import { type Pauses, parseJSONInPieces, parseJSONTree } from "../json/parser.ts";
 import { decodeProtobuf, decodeProtobufInPieces, encodeProtobuf } from "./protobuf/envelope.ts";
 
 /** Asks for a pause wherever it may, and counts them. */
-function pauses(): { readonly pause: Breaks; readonly count: () => number } {
+function pauses(): { readonly pause: Pauses; readonly count: () => number } {
   let count = 0;
   const pause = Object.assign(
     async () => {

@@ -39,9 +39,10 @@ export interface JSONTree {
 }
 
 /** Pauses between the pieces of long work. */
-export interface Breaks {
+export interface Pauses {
+  /** Resolves when the next piece may begin. */
   (): Promise<void>;
-  /** Reports whether the work has taken long enough for a pause. */
+  /** Reports whether the work since the event loop has turned has taken long enough for a pause. */
   readonly isDue: () => boolean;
 }
 
@@ -60,7 +61,7 @@ export function parseJSONTree(text: string, maxValues = Number.POSITIVE_INFINITY
 export async function parseJSONInPieces(
   text: string,
   maxValues: number,
-  pause: Breaks | undefined,
+  pause: Pauses | undefined,
 ): Promise<JSONTree> {
   const parser = new JSONParser(text, maxValues);
   while (!parser.run(pause?.isDue)) await pause?.();

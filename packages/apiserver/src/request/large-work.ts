@@ -1,4 +1,5 @@
 import { StatusError } from "@dray/api";
+import type { Pauses } from "@dray/api/codec";
 import type { ApiRequest, ApiResponse } from "@dray/client";
 
 /**
@@ -15,20 +16,18 @@ const turnsBetween = 16;
 const pieceTime = 10;
 
 /** Pauses of one request. */
-export interface Pauses {
+export interface RequestPauses extends Pauses {
   /**
    * Resolves when the next piece of the request may begin. Throws 504 if the client has disconnected, or the
    * time of the request is over: nobody waits for the rest.
    */
   (): Promise<void>;
-  /** Reports whether the work since the event loop has turned has taken long enough for a pause. */
-  readonly isDue: () => boolean;
   /** The body is large: each piece of the request may take long. */
   readonly isLarge: boolean;
 }
 
 /** Undefined for work of the server itself, which is small. */
-export type Pause = Pauses | undefined;
+export type Pause = RequestPauses | undefined;
 
 /**
  * Serializes the pieces of long work of all requests, so that other requests proceed between two of them. A
@@ -73,7 +72,7 @@ export class LargeWork {
    * Returns the pauses of a request. One with a large body waits at each of them, another if the event loop
    * has been held up: a small patch may change a large object.
    */
-  pausesOf(request: Pick<ApiRequest, "body" | "signal">): Pauses {
+  pausesOf(request: Pick<ApiRequest, "body" | "signal">): RequestPauses {
     const { body } = request;
     const isLarge = body instanceof Uint8Array && body.length >= largeBody;
     const isDue = (): boolean => this.#isDue();

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Pauses } from "./large-work.ts";
+import type { RequestPauses } from "./large-work.ts";
 import { inPieces, type Step } from "./pieces.ts";
 
 /** Pauses that are due after each step. */
-function pauses(log: string[] = []): Pauses {
+function pauses(log: string[] = []): RequestPauses {
   const pause = async (): Promise<void> => void log.push("pause");
   return Object.assign(pause, { isDue: () => true, isLarge: true });
 }

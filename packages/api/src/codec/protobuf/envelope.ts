@@ -1,4 +1,4 @@
-import type { Breaks } from "../../json/parser.ts";
+import type { Pauses } from "../../json/parser.ts";
 import { countValues } from "../../json/value-count.ts";
 import type { Decoded } from "../decode.ts";
 import { DecodeError } from "../decode-error.ts";
@@ -94,7 +94,7 @@ export async function decodeProtobufInPieces(
   bytes: Uint8Array,
   version: string | undefined,
   expected: Expected,
-  pause: Breaks | undefined,
+  pause: Pauses | undefined,
 ): Promise<DecodedMessage> {
   const { reader, read } = openEnvelope(bytes, version, expected);
   if (pause === undefined) return read();
