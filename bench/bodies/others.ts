@@ -8,14 +8,14 @@ const livez: Sent = { method: "GET", url: "/livez", type: "", body: Buffer.of() 
 let isAsking = false;
 
 /** Returns the milliseconds that the slowest answer took. */
-async function longestWait(): Promise<number> {
-  let longest = 0;
+async function maxWait(): Promise<number> {
+  let max = 0;
   while (isAsking) {
     const asked = performance.now();
     await ask(livez);
-    longest = Math.max(longest, performance.now() - asked);
+    max = Math.max(max, performance.now() - asked);
   }
-  return longest;
+  return max;
 }
 
 parentPort?.on("message", async () => {
@@ -23,5 +23,5 @@ parentPort?.on("message", async () => {
   if (!isAsking) return;
   await ask(livez);
   parentPort?.postMessage("began");
-  parentPort?.postMessage(await longestWait());
+  parentPort?.postMessage(await maxWait());
 });

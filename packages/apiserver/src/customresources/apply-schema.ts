@@ -1,4 +1,13 @@
-import { anyValue, atomicValue, builtInType, type FieldSchema, type TypeSchema } from "../patch/index.ts";
+import { apiVersionOf } from "@dray/api";
+import { setOf } from "../patch/field-set.ts";
+import {
+  anyValue,
+  atomicValue,
+  builtInType,
+  type FieldSchema,
+  type ObjectType,
+  type TypeSchema,
+} from "../patch/index.ts";
 import {
   additionalOf,
   isEmbedded,
@@ -21,8 +30,34 @@ function metadata(): FieldSchema {
   return found;
 }
 
+/** Field sets that a write does not own: with a status subresource, neither half owns the other. */
+const resetFields = { "": setOf(["f:status"]), status: setOf(["f:metadata"], ["f:spec"]) };
+
+/** A version of a custom resource, as far as patches and server-side apply need it. */
+interface MergedVersion {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly schema: Schema | undefined;
+  /** Unknown fields are kept. */
+  readonly preserves: boolean;
+  readonly hasStatus: boolean;
+}
+
+/** Returns the type by which patches and server-side apply merge the objects of a version. */
+export function objectTypeOf(version: MergedVersion): ObjectType {
+  const { kind, schema, preserves, hasStatus } = version;
+  return {
+    apiVersion: apiVersionOf(version),
+    kind,
+    schema: applySchema(schema, preserves),
+    zero: {},
+    unowned: hasStatus ? resetFields : {},
+  };
+}
+
 /** Returns the merge schema of a custom resource: its own schema, with the fields that every object has. */
-export function applySchema(schema: Schema | undefined, keepsUnknown: boolean): TypeSchema {
+function applySchema(schema: Schema | undefined, keepsUnknown: boolean): TypeSchema {
   if (schema === undefined) return withObjectFields(anyValue, true);
   return withObjectFields(typeOf(schema, keepsUnknown), keepsUnknown || preserves(schema));
 }

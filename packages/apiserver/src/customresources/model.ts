@@ -1,6 +1,5 @@
 import {
   apiVersionOf,
-  dnsSubdomain,
   type FieldError,
   invalid,
   type KubeObject,
@@ -12,57 +11,26 @@ import {
 import type { JSONSchemaProps } from "@dray/api/apiextensions/v1";
 import { type DecodedBody, decodeBody, type RawBody, unrecognized } from "@dray/api/codec";
 import type { CustomSchema } from "@dray/api/openapi";
-import {
-  checkCommonUpdate,
-  checkMetadata,
-  checkMetadataUpdate,
-  FieldErrors,
-  type ValidationContext,
-} from "@dray/api/validation";
+import { FieldErrors, type ValidationContext } from "@dray/api/validation";
 import { encodeJSON } from "../encoding/codec.ts";
 import { forbidden, serverError } from "../errors/status.ts";
 import { duplicateFields } from "../json/nesting.ts";
-import { copyOf, fieldsIn } from "../json/values.ts";
+import { fieldsIn } from "../json/values.ts";
 import type { ModelledKind, OutsideConversion, ResourceModel, UpdateFindings } from "../kinds/model.ts";
 import type { ScalePaths } from "../kinds/resources.ts";
 import type { Strategy } from "../kinds/strategy.ts";
-import { setOf } from "../patch/field-set.ts";
 import type { ObjectType } from "../patch/index.ts";
-import { atOnce, type Step } from "../request/pieces.ts";
 import { deepFreeze, thaw } from "../storage/json.ts";
-import { Correlation } from "../structural-schemas/correlation.ts";
 import { dropNulls, setDefaults } from "../structural-schemas/defaulting.ts";
-import {
-  checkEmbedded,
-  coerceEmbedded,
-  coerceMetadata,
-  MetadataError,
-} from "../structural-schemas/embedded.ts";
-import { checkListTypes } from "../structural-schemas/list-types.ts";
+import { coerceEmbedded, coerceMetadata, MetadataError } from "../structural-schemas/embedded.ts";
 import { prune } from "../structural-schemas/pruning.ts";
-import { type CheckOptions, RuleSet } from "../structural-schemas/rules/evaluate.ts";
-import { isPlain, type Plain, propertyOf } from "../structural-schemas/schema.ts";
-import { checkValue } from "../structural-schemas/validate.ts";
+import { isPlain, type Plain } from "../structural-schemas/schema.ts";
 import type { Printer } from "../tables/column.ts";
-import { applySchema } from "./apply-schema.ts";
+import { objectTypeOf } from "./apply-schema.ts";
 import { batchesOf } from "./conversion-batches.ts";
 import type { ConversionWebhook } from "./conversion-webhook.ts";
 import { finalizerWarnings } from "./finalizer-names.ts";
-import { checkScaled } from "./scale-paths.ts";
-
-/** Field sets that a write does not own: with a status subresource, neither half owns the other. */
-const resetFields = { "": setOf(["f:status"]), status: setOf(["f:metadata"], ["f:spec"]) };
-
-function objectTypeOf(version: CustomVersion): ObjectType {
-  const { kind, schema, preserves, hasStatus } = version;
-  return {
-    apiVersion: apiVersionOf(version),
-    kind,
-    schema: applySchema(schema, preserves),
-    zero: {},
-    unowned: hasStatus ? resetFields : {},
-  };
-}
+import { CustomValidation } from "./validation.ts";
 
 /** One version of a custom resource, as its definition describes it. */
 export interface CustomVersion {
@@ -109,7 +77,7 @@ export class CustomModel implements ResourceModel {
    * same time.
    */
   readonly #pending = new Map<string, Map<KubeObject, Promise<void>>>();
-  #rules: RuleSet | undefined;
+  readonly #validation: CustomValidation;
   /** Made for the first write: that of a large schema takes long. */
   #objectType: ObjectType | undefined;
 
@@ -118,6 +86,7 @@ export class CustomModel implements ResourceModel {
   constructor(version: CustomVersion, schemas: ReadonlyMap<string, JSONSchemaProps | undefined>) {
     this.#version = version;
     this.#schemas = schemas;
+    this.#validation = new CustomValidation(version);
     const { webhook } = version;
     if (webhook === undefined) return;
     this.conversion = {
@@ -331,11 +300,6 @@ export class CustomModel implements ResourceModel {
     return draft;
   }
 
-  get #ruleSet(): RuleSet {
-    this.#rules ??= new RuleSet(this.#schema, true);
-    return this.#rules;
-  }
-
   readonly strategy: Strategy = {
     prepareForCreate: ({ metadata }) => {
       if (!this.#version.terminating) return;
@@ -345,99 +309,22 @@ export class CustomModel implements ResourceModel {
     },
   };
 
-  validateCreate(object: KubeObject, { step = atOnce }: ValidationContext): readonly FieldError[] {
-    const errors = new FieldErrors(this.#version);
-    const schema = this.#schema;
-    const shown = step(() => this.#own(object));
-    checkMetadata(errors.at("metadata"), object.metadata, dnsSubdomain, this.#version.namespaced);
-    inStep(errors, step, (own) => checkValue(own, schema, shown));
-    this.#checkScale(errors, shown, true);
-    inStep(errors, step, (own) => checkEmbedded(own, schema, shown));
-    inStep(errors, step, (own) => checkListTypes(own, schema, shown));
-    step(() => this.#ruleSet);
-    this.#checkRules(errors, shown, { step });
-    return errors.list;
+  validateCreate(object: KubeObject, context: ValidationContext): readonly FieldError[] {
+    return this.#validation.create(object, context);
   }
 
   validateUpdate(
     object: KubeObject,
     old: KubeObject,
     subresource: string,
-    { step = atOnce }: ValidationContext,
+    context: ValidationContext,
   ): UpdateFindings {
-    const errors = new FieldErrors(this.#version);
-    const schema = this.#schema;
-    const [shown, before] = step(() => [this.#own(object), this.#own(old)] as const);
-    const correlation = step(() => new Correlation(shown, before, schema));
-    checkCommonUpdate(errors, object.metadata, old.metadata, this.#version.namespaced);
-    checkMetadataUpdate(errors.at("metadata"), object.metadata, old.metadata);
-    const status = subresource === "status";
-    if (!status) {
-      inStep(errors, step, (own) => checkValue(own, schema, shown, correlation));
-      inStep(errors, step, (own) => checkEmbedded(own, schema, shown));
-    } else if (Object.hasOwn(shown, "status")) {
-      const own = propertyOf(schema, "status");
-      checkValue(errors.at("status"), own, shown["status"], correlation.key("status"));
-    }
-    this.#checkScale(errors, shown, !status);
-    inStep(errors, step, (own) => this.#checkLists(own, shown, before));
-    step(() => this.#ruleSet);
-    const tolerated: string[] = [];
-    this.#checkRules(errors, shown, { old: before, correlation, warnings: tolerated, step });
-    return { errors: errors.list, tolerated };
+    return this.#validation.update(object, old, subresource, context);
   }
 
   warnings(object: KubeObject, old: KubeObject | undefined, subresource: string): readonly string[] {
     return subresource === "status" ? [] : finalizerWarnings(object, old);
   }
-
-  /** Returns the object in this version. */
-  #own(object: KubeObject): Plain {
-    const own = copyOf(fieldsIn(object));
-    own["apiVersion"] = apiVersionOf(this.#version);
-    return own;
-  }
-
-  /** List violations of the old object are tolerated. */
-  #checkLists(errors: FieldErrors, object: Plain, old: Plain): void {
-    const before = errors.detached();
-    checkListTypes(before, this.#schema, old);
-    if (before.list.length === 0) checkListTypes(errors, this.#schema, object);
-  }
-
-  #checkScale(errors: FieldErrors, object: Plain, withSpec: boolean): void {
-    if (this.#version.scale !== undefined) checkScaled(errors, this.#version.scale, object, withSpec);
-  }
-
-  #checkRules(errors: FieldErrors, value: Plain, options: CheckOptions): void {
-    if (this.#ruleSet.empty) return;
-    if (errors.list.some(({ type }) => blocking.has(type))) {
-      errors.at("<nil>").invalid(null, unchecked);
-      return;
-    }
-    this.#ruleSet.check(errors, value, options);
-  }
-}
-
-/** Adds the errors of a check that is a step. */
-function inStep(errors: FieldErrors, step: Step, check: (own: FieldErrors) => void): void {
-  const found = step(() => {
-    const own = errors.detached();
-    check(own);
-    return own.list;
-  });
-  errors.addAll(found);
 }
 
 const versionOf = ({ apiVersion }: KubeObject): string => apiVersion.slice(apiVersion.indexOf("/") + 1);
-
-/** Errors after which the rules would only fail for the same reason. */
-const blocking = new Set<FieldError["type"]>([
-  "NotSupported",
-  "Required",
-  "TooLong",
-  "TooMany",
-  "TypeInvalid",
-]);
-const unchecked =
-  "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";

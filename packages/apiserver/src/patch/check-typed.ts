@@ -24,7 +24,7 @@ export function typedProblem(
 interface Findings {
   readonly problems: string[];
   readonly allowDuplicates: boolean;
-  /** Where the check is: `.name` for a field, a path element for an item of a list. */
+  /** Path of the checked value: `.name` for a field, a path element for an item of a list. */
   readonly path: string[];
 }
 

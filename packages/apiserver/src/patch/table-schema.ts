@@ -49,13 +49,18 @@ export function builtInType(apiVersion: string, kind: string): ObjectType | unde
   return type;
 }
 
-/** Returns the schema of an object: its type's fields, and apiVersion and kind. */
+/** Returns the schema of an object, which is never atomic. */
 function objectSchema(name: string): TypeSchema {
-  const { map } = schemaOf(name);
-  const text: FieldSchema = { type: { scalar: "string" } };
-  const fields = new Map([["apiVersion", text], ["kind", text], ...(map?.fields ?? [])]);
-  return { map: { ...map, atomic: false, fields } };
+  return { map: { ...schemaOf(name).map, atomic: false } };
 }
+
+/** Types of kinds: they have apiVersion and kind within other objects, too (volumeClaimTemplates). */
+const kindTypes: ReadonlySet<string> = new Set(kindRows.map(({ type }) => type));
+const text: FieldSchema = { type: { scalar: "string" } };
+const objectFields: readonly (readonly [string, FieldSchema])[] = [
+  ["apiVersion", text],
+  ["kind", text],
+];
 
 /** Returns the schema of a type of the table. Built on first use. */
 function schemaOf(type: string): TypeSchema {
@@ -72,7 +77,10 @@ function schemaOf(type: string): TypeSchema {
   schema.map = {
     atomic: atomic.has(type),
     name: type.slice(type.lastIndexOf(".") + 1),
-    fields: new Map(flatten(rows).map((row) => [row[0], new TableField(row)])),
+    fields: new Map<string, FieldSchema>([
+      ...(kindTypes.has(type) ? objectFields : []),
+      ...flatten(rows).map((row) => [row[0], new TableField(row)] as const),
+    ]),
     // The published schema of a struct without fields is that of any object.
     ...(rows.length === 0 ? { element: anyValue } : {}),
   };

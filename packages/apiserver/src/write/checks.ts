@@ -13,7 +13,10 @@ type Compile = ValidationContext["compileSelector"];
 /** Returns warnings for a new object that do not depend on its contents. */
 type CreationWarnings = (group: string, resource: string, object: KubeObject) => readonly string[];
 
-/** The request of a create: `requestGroup` is its API group. Each compiled expression is a step, and what else takes long. */
+/**
+ * The request of a create: `requestGroup` is its API group. Each compiled expression is a step, and what else
+ * takes long.
+ */
 interface CheckedCreate {
   readonly requestGroup: string;
   readonly provenance: Provenance;
