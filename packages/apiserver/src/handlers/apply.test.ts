@@ -42,3 +42,30 @@ test("since 1.37 an object stays tracked when it gets a list element without its
   assert.deepEqual(dropped, [undefined, before]);
   assert.deepEqual(kept, [1, "failed to create typed live object"]);
 });
+
+test("claim templates of a StatefulSet may have apiVersion and kind, which a read one always has", async () => {
+  const { server, call } = await testServer();
+  const url = "/apis/apps/v1/namespaces/default/statefulsets/a?fieldManager=m";
+  const headers = { "content-type": "application/apply-patch+yaml" };
+  const template = {
+    metadata: { name: "data" },
+    spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+  };
+  const apply = async (claim: object, replicas: number): Promise<unknown> => {
+    const spec = {
+      replicas,
+      serviceName: "a",
+      selector: { matchLabels: { app: "a" } },
+      template: { metadata: { labels: { app: "a" } }, spec: { containers: [{ name: "c", image: "i" }] } },
+      volumeClaimTemplates: [claim],
+    };
+    const body = { apiVersion: "apps/v1", kind: "StatefulSet", metadata: { name: "a" }, spec };
+    const { status, body: answer } = await call("PATCH", url, { body, headers });
+    return status < 300 ? [status, answer.spec.volumeClaimTemplates[0].kind] : [status, answer.message];
+  };
+  assert.deepEqual(await apply(template, 1), [201, "PersistentVolumeClaim"]);
+  const whole = { apiVersion: "v1", kind: "PersistentVolumeClaim", ...template };
+  assert.deepEqual(await apply(whole, 2), [200, "PersistentVolumeClaim"]);
+  assert.deepEqual(await apply(template, 3), [200, "PersistentVolumeClaim"]);
+  await server.close();
+});

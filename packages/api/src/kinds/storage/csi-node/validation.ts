@@ -37,9 +37,9 @@ export const csiNodeValidation = {
   },
   update(errors: FieldErrors, object: CSINode, old: CSINode): void {
     this.create(errors, object);
+    const drivers = Map.groupBy(object.spec?.drivers ?? [], ({ name }) => name);
     for (const before of old.spec?.drivers ?? []) {
-      for (const driver of object.spec?.drivers ?? []) {
-        if (driver.name !== before.name) continue;
+      for (const driver of drivers.get(before.name) ?? []) {
         const [{ allocatable: _now, ...now }, { allocatable: _then, ...then }] = [driver, before];
         const printed = (): unknown =>
           internalForm("storage/v1.CSINodeDriver", errors.provenance.keepEmpty(now, driver), errors);
