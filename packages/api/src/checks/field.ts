@@ -366,8 +366,13 @@ export function sameValue(a: unknown, b: unknown, provenance?: Provenance): bool
   }
   const left = a as Readonly<Record<string, unknown>>;
   const right = b as Readonly<Record<string, unknown>>;
-  const keys = new Set([...Object.keys(left), ...Object.keys(right)]);
-  return [...keys].every((key) => sameValue(left[key], right[key], provenance));
+  for (const key in left) if (!sameValue(left[key], own(right, key), provenance)) return false;
+  for (const key in right) if (!Object.hasOwn(left, key) && !isEmpty(right[key])) return false;
+  return true;
+}
+
+function own(object: Readonly<Record<string, unknown>>, key: string): unknown {
+  return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
 function isEmpty(value: unknown): boolean {
