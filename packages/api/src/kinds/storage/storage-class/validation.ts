@@ -28,7 +28,7 @@ function checkTopologies(errors: FieldErrors, terms: readonly TopologySelectorTe
     before.set(text, same + 1);
     // Upstream's list of those before starts with as many empty terms as there are terms.
     const times = same + (expressions.length === 0 ? terms.length : 0);
-    for (let time = 0; time < times; time++) here.duplicate("");
+    for (let time = 0; time < times && !here.full; time++) here.duplicate("");
   });
 }
 
