@@ -30,7 +30,7 @@ export interface RawBody {
   readonly known?: object;
   /** The bytes that were read, for error messages. If they are given, `tree` is used nowhere else. */
   readonly bytes?: Uint8Array;
-  /** How many fields, keys and elements the tree has, at most: some formats count repeated keys each time. */
+  /** How many fields, keys and elements the tree has, if that is known. */
   readonly values?: number | undefined;
 }
 
@@ -102,7 +102,9 @@ export async function readBody(
   }
   try {
     const { value, notes, values } = await parseJSONInPieces(text, maxValues, pause);
-    return { tree: value, notes, duplicates: [], typed: false, bytes, values };
+    // The tree has only one of several values of a key.
+    const counted = notes.hasRepeatedKeys ? undefined : values;
+    return { tree: value, notes, duplicates: [], typed: false, bytes, values: counted };
   } catch (error) {
     if (error instanceof JSONError) throw refuse(noKind(error.message));
     throw error;

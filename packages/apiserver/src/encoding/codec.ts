@@ -57,7 +57,7 @@ export interface DecodeOptions {
   readonly notes?: TextNotes | undefined;
   /** Paths that a JSON patch has added. */
   readonly written?: readonly string[];
-  /** Awaited between reading and decoding. */
+  /** Awaited while the body is read, and between the steps of decoding. */
   readonly pause?: Pause;
 }
 

@@ -5,8 +5,8 @@ import { countValues, TooManyValuesError } from "@dray/api/codec";
 export const bodyLimit = 3_145_728;
 
 /**
- * Maximum number of fields, keys and elements in an object without its managedFields, and in a patch: each
- * step of a request takes about a microsecond for each of them, without a pause.
+ * Maximum number of fields, keys and elements in an object without its managedFields, and in a patch: a step
+ * of a request may take about a microsecond for each of them, and is not interrupted.
  */
 const maxValues = 100_000;
 /** Maximum number of them in a body: objects are sent with managedFields, too. */

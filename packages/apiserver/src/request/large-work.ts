@@ -22,6 +22,8 @@ export interface RequestPauses extends Pauses {
    * time of the request is over: nobody waits for the rest.
    */
   (): Promise<void>;
+  /** Begins a piece now. Returns a function that reports whether it has taken long enough for a pause. */
+  readonly begin: () => () => boolean;
   /** The body is large: each piece of the request may take long. */
   readonly isLarge: boolean;
 }
@@ -76,13 +78,17 @@ export class LargeWork {
     const { body } = request;
     const isLarge = body instanceof Uint8Array && body.length >= largeBody;
     const isDue = (): boolean => this.#isDue();
+    const begin = (): (() => boolean) => {
+      const began = this.#now();
+      return () => this.#now() - began >= pieceTime;
+    };
     this.#beginTurn();
     const pause = async (): Promise<void> => {
       if (!isLarge && !isDue()) return;
       await this.turn();
       if (request.signal.aborted) throw StatusError.of("Timeout", "the request has ended");
     };
-    return Object.assign(pause, { isDue, isLarge });
+    return Object.assign(pause, { isDue, begin, isLarge });
   }
 
   #isDue(): boolean {

@@ -42,7 +42,10 @@ function answerTo({ drayYAML }: Data): Answer {
 /** The last started thread: they run one at a time, because each takes a core and tens of megabytes. */
 let last: Promise<unknown> = Promise.resolve();
 
-/** Like `parseYAML`: the first document of the text. Rejects with YAMLError and TooManyValuesError. */
+/**
+ * Reads the first document of a text, and counts its values. Rejects with YAMLError, and with
+ * TooManyValuesError for what is too large for a body or an object.
+ */
 export function parseYAMLInThread(text: string): Promise<CountedTree> {
   const tree = last.then(() => startThread({ drayYAML: text }));
   last = tree.catch(() => {});

@@ -2,7 +2,7 @@ import { setKey } from "../../json/parser.ts";
 import type { Field, FieldType, StructType } from "../../schema/types.ts";
 import { finish, served, type WrittenForm, writtenForm, zeroOf } from "../written.ts";
 import { messageOf } from "./message.ts";
-import { Reader } from "./reader.ts";
+import { largeMessage, Reader } from "./reader.ts";
 import { type ReadValue, rawJSON, scalarReader, wireOf } from "./scalars.ts";
 import { wire } from "./writer.ts";
 
@@ -13,9 +13,6 @@ interface Filling {
   /** Messages within it, which are read when all of it is there. */
   readonly parts: Part[];
 }
-
-/** Minimum length in bytes of a message that is read in pieces. */
-const largeMessage = 32 * 1024;
 
 /** A message that is read in pieces: all before is read. */
 interface Begun extends Filling {
@@ -250,6 +247,7 @@ class Compiler {
     return (reader, end, map) => {
       let key = "";
       let value = absentValue(type, this.#version);
+      let hasValue = false;
       while (reader.at < end) {
         const tag = reader.tag(end);
         if (tag >>> 3 === 1) {
@@ -257,7 +255,9 @@ class Compiler {
           key = reader.text(reader.block(end));
         } else if (tag >>> 3 === 2) {
           expect(reader, tag, kind, where);
-          value = read(reader, end);
+          // After a pause an entry is read again: only its first value may need several pieces.
+          value = hasValue ? withoutPieces(reader, () => read(reader, end)) : read(reader, end);
+          hasValue = true;
         } else reader.skip(tag, end);
       }
       setKey(map, key, value);
@@ -273,8 +273,8 @@ function readAtOnce(table: FieldTable, reader: Reader, end: number, form: Writte
 }
 
 /**
- * Reads a large message; goes on where the last piece has ended. A message around it is as large, and knows
- * its own place: it gets here again.
+ * Reads a large message; goes on where the last piece has ended. The messages around it are as large, and know
+ * their own places: they get here again.
  */
 function readInPieces(table: FieldTable, reader: Reader, end: number, form: WrittenForm): unknown[] {
   const begun = reader.pieces?.begun;
@@ -300,12 +300,13 @@ function readInPieces(table: FieldTable, reader: Reader, end: number, form: Writ
   return filling.values;
 }
 
-/** Reads what cannot be interrupted, because it does not know its own place. */
-function withoutPieces(reader: Reader, read: () => void): void {
+/** Reads a part at once, because what is around it does not know its own place. */
+function withoutPieces<T>(reader: Reader, read: () => T): T {
   const { pieces } = reader;
   reader.pieces = undefined;
-  read();
+  const value = read();
   reader.pieces = pieces;
+  return value;
 }
 
 function readFields(table: FieldTable, reader: Reader, end: number, filling: Filling): void {

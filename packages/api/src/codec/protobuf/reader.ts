@@ -7,6 +7,8 @@ import { wire } from "./writer.ts";
 /** Tags of an entry of a map: its own, and those of key and value. */
 const tagsOfEntry = 3;
 
+/** Minimum length in bytes of a message that is read in pieces. */
+export const largeMessage = 32 * 1024;
 /** How many tags are read before it is asked again whether a pause is due. */
 const tagsBetween = 1024;
 

@@ -3,7 +3,7 @@ import type { ScalarName } from "../../schema/types.ts";
 import { durationText } from "../../values/duration.ts";
 import { canonicalQuantity } from "../../values/quantity.ts";
 import { DecodeError } from "../decode-error.ts";
-import { type Reader, unfinished } from "./reader.ts";
+import { largeMessage, type Reader, unfinished } from "./reader.ts";
 import { times, zeroTime } from "./time.ts";
 import { wire } from "./writer.ts";
 
@@ -74,7 +74,8 @@ function need(reader: Reader, kind: number, wanted: number, where: string): void
 
 /** The JSON text in a message of one field; null if it is empty. */
 export function rawJSON(reader: Reader, end: number, where: string): unknown {
-  const { at: start, pieces } = reader;
+  const { at: start } = reader;
+  const pieces = end - start < largeMessage ? undefined : reader.pieces;
   const parser = (pieces?.begun.get(start) as JSONParser | undefined) ?? parserOfText(reader, end, where);
   if (parser === undefined) return null;
   try {

@@ -30,14 +30,15 @@ export function compileRules(schema: Schema, declared: DeclaredType, step: Step 
   const environment = (optional: boolean): Environment => {
     let known = environments.get(optional);
     if (known === undefined) {
-      known = environmentOf(declared, optional);
+      known = step(() => environmentOf(declared, optional));
       environments.set(optional, known);
     }
     return known;
   };
-  return rules.map((rule) =>
-    step(() => compileRule(schema, rule, environment(rule.optionalOldSelf === true))),
-  );
+  return rules.map((rule) => {
+    const own = environment(rule.optionalOldSelf === true);
+    return step(() => compileRule(schema, rule, own));
+  });
 }
 
 const typeNames = ["bool", "bytes", "double", "int", "list", "map", "null_type", "string", "type", "uint"];
