@@ -2,6 +2,7 @@ import { encodeProtobuf } from "@dray/api/codec";
 import {
   apply,
   type Case,
+  change,
   create,
   deep,
   defined,
@@ -24,6 +25,30 @@ import {
 const strings = (bytes: number): object => map(() => ({ type: "string" }), bytes);
 const named = `${definitions}/things.example.com`;
 
+const rules = {
+  "x-kubernetes-validations": Array.from({ length: 500 }, (_, index) => ({ rule: `has(self.k${index})` })),
+};
+const ruled = [
+  send(
+    "POST",
+    definitions,
+    definition({
+      ruled: {
+        type: "array",
+        maxItems: 20_000,
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["name"],
+        items: {
+          type: "object",
+          required: ["name"],
+          properties: { name: { type: "string", maxLength: 10 }, n: { type: "integer" } },
+          "x-kubernetes-validations": [{ rule: "self.n >= 0" }, { rule: "self.name != 'x'" }],
+        },
+      },
+    }),
+  ),
+];
+
 /** Definitions and custom objects. */
 export const customBodies: Readonly<Record<string, () => Case>> = {
   "definition, properties": () => create(definitions, definition(strings(most * 0.95))),
@@ -38,6 +63,8 @@ export const customBodies: Readonly<Record<string, () => Case>> = {
     before: [send("POST", definitions, definition(strings(1000)))],
     sent: send("PATCH", `${named}?fieldManager=f&force=true`, definition(strings(full)), apply),
   }),
+  "definition, 500 rules of 20,000 properties": () =>
+    create(definitions, definition({ spec: { type: "object", properties: strings(half), ...rules } })),
   "definition, rules": () =>
     create(
       definitions,
@@ -71,6 +98,17 @@ export const customBodies: Readonly<Record<string, () => Case>> = {
         }),
       ),
     ]),
+  "custom, rules of 12,000 items, label": () => {
+    const items = Array.from({ length: 12_000 }, (_, index) => ({ name: `n${index}`, n: index }));
+    return change(
+      things,
+      thing({ ruled: items }),
+      { method: "PATCH", type: merge, before: ruled },
+      { metadata: { labels: { a: "b" } } },
+    );
+  },
+  "custom, an item without its key": () =>
+    create(things, thing({ keyed: [...items((index) => ({ name: `n${index}` }), half), {}] }), json, defined),
   "custom, list": () =>
     create(things, thing({ list: items((index) => ({ name: "a", n: index })) }), json, defined),
   "custom, 1 MiB of list": () =>
