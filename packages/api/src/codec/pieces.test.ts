@@ -124,3 +124,28 @@ for (const [name, object] of Object.entries(large))
       await assert.rejects(again, error as Error);
     }
   });
+
+test("an entry whose value is there several times is not read again and again", async () => {
+  const varint = (value: number): number[] =>
+    value < 128 ? [value] : [(value & 127) | 128, ...varint(value >>> 7)];
+  const field = (number: number, ...parts: readonly Uint8Array[]): Buffer => {
+    const bytes = Buffer.concat(parts);
+    return Buffer.concat([Uint8Array.from([...varint(number * 8 + 2), ...varint(bytes.length)]), bytes]);
+  };
+  // JSONSchemaProps.default, a JSON, in an entry of JSONSchemaProps.properties.
+  const value = field(2, field(8, field(1, Buffer.from(JSON.stringify(list(50_000, () => 0))))));
+  const entry = field(29, field(1, Buffer.from("a")), ...list(12, () => value));
+  // spec, versions, schema and openAPIV3Schema of a definition.
+  const definition = field(2, field(7, field(4, field(1, entry))));
+  const typeMeta = field(
+    1,
+    field(1, Buffer.from("apiextensions.k8s.io/v1")),
+    field(2, Buffer.from("CustomResourceDefinition")),
+  );
+  const bytes = Buffer.concat([Buffer.from("k8s\0"), typeMeta, field(2, definition)]);
+  const { pause, count } = pauses();
+  const expected = { apiVersion: "", kind: "" };
+  const read = await decodeProtobufInPieces(bytes, undefined, expected, pause);
+  assert.deepEqual(read.object, decodeProtobuf(bytes).object);
+  assert.ok(count() < 100, `${count()} pauses`);
+});
