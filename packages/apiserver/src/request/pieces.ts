@@ -21,7 +21,7 @@ export async function inPieces<T>(pause: Pause, work: (step: Step) => T): Promis
   const results: Result[] = [];
   for (;;) {
     let index = 0;
-    // What is repeated does not count, so that a piece has new steps however long that takes.
+    // Repeated work does not count, so that a piece has new steps however long that takes.
     let isDue: (() => boolean) | undefined;
     const step: Step = <R>(run: () => R): R => {
       if (index === results.length) {

@@ -273,8 +273,8 @@ function readAtOnce(table: FieldTable, reader: Reader, end: number, form: Writte
 }
 
 /**
- * Reads a large message; goes on where the last piece has ended. The messages around it are as large, and know
- * their own places: they get here again.
+ * Reads a large message; goes on where the last piece has ended. The messages around it are as large, and
+ * know their own places: they get here again.
  */
 function readInPieces(table: FieldTable, reader: Reader, end: number, form: WrittenForm): unknown[] {
   const begun = reader.pieces?.begun;
