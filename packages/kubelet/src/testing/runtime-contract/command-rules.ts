@@ -84,7 +84,7 @@ export function execRules(rule: Rule, cannot: Lacking): void {
     });
     const gone = new AbortController();
     const stdout = new Kept();
-    const script = `echo on; cd "$V" && while :; do echo x >> alive; sleep 0.05; done`;
+    const script = `cd "$V" && echo x > alive && echo on; while :; do echo x >> alive; sleep 0.05; done`;
     const command = ["sh", "-c", script];
     const code = pod.node.service.exec({ id, command, tty: false }, { ...noStreams, stdout }, gone.signal);
     const rejected = assert.rejects(code);

@@ -1,7 +1,7 @@
 import { checkImmutable, type FieldErrors, seenBefore } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkObject } from "../../../checks/objects.ts";
-import type { CSINode } from "../../../generated/storage/v1.ts";
+import type { CSINode, CSINodeDriver } from "../../../generated/storage/v1.ts";
 import { dnsSubdomain, qualifiedName } from "../../../values/names.ts";
 import { checkDriver } from "../../core/pod/volume-sources.ts";
 import { limits } from "../class-parameters.ts";
@@ -37,7 +37,12 @@ export const csiNodeValidation = {
   },
   update(errors: FieldErrors, object: CSINode, old: CSINode): void {
     this.create(errors, object);
-    const drivers = Map.groupBy(object.spec?.drivers ?? [], ({ name }) => name);
+    const drivers = new Map<string | undefined, CSINodeDriver[]>();
+    for (const driver of object.spec?.drivers ?? []) {
+      const named = drivers.get(driver.name);
+      if (named === undefined) drivers.set(driver.name, [driver]);
+      else named.push(driver);
+    }
     for (const before of old.spec?.drivers ?? []) {
       for (const driver of drivers.get(before.name) ?? []) {
         const [{ allocatable: _now, ...now }, { allocatable: _then, ...then }] = [driver, before];
