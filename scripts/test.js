@@ -29,6 +29,11 @@ if (missing !== undefined) {
 const files = (named.length > 0 ? named : all).flatMap((path) =>
   statSync(path).isDirectory() ? testFiles(path) : [path],
 );
+// Without files Node runs all that it finds.
+if (files.length === 0) {
+  console.error(`${named.join(", ")}: no file there ends with .test.ts`);
+  process.exit(2);
+}
 const reporters = ["spec", join(repository, "scripts", "reporter.js")].flatMap((reporter) => [
   `--test-reporter=${reporter}`,
   "--test-reporter-destination=stdout",
