@@ -6,6 +6,7 @@ import type { DeviceTaintSelector } from "@dray/api/resource/v1alpha3";
 import type { PodGroup } from "@dray/api/scheduling/v1beta1";
 import { type InformerHandler, keyOf, type Log } from "@dray/client";
 import { type SchedulerCache, takesRoom } from "../cache/cache.ts";
+import { nodeEvent } from "../framework/changes.ts";
 import type { Change, ClusterEvent } from "../framework/framework.ts";
 import type { WaitingPods } from "../framework/waiting-pods.ts";
 import { isExtendedClaim } from "../plugins/dynamic-resources/extended-resources.ts";
@@ -176,20 +177,19 @@ function podHandler(options: EventHandlersOptions): InformerHandler<Pod> {
 }
 
 function nodeHandler({ cache, notify }: EventHandlersOptions): InformerHandler<Node> {
-  const changed = (change: Change, node: Node, old?: Node): void =>
-    notify({ kind: "node", change, name: node.metadata.name, node, ...(old && { old }) });
   return {
     add(node) {
       cache.setNode(node);
-      changed("add", node);
+      notify(nodeEvent("add", node));
     },
     update(node, old) {
       cache.setNode(node);
-      if (nodeChanged(node, old)) changed("update", node, old);
+      const event = nodeEvent("update", node, old);
+      if (event.changed.size > 0) notify(event);
     },
     delete(node) {
       cache.removeNode(node.metadata.name);
-      changed("delete", node);
+      notify(nodeEvent("delete", node));
     },
   };
 }
@@ -267,23 +267,3 @@ const resources = ({
   allocatedResources?: unknown;
   resources?: unknown;
 }) => [allocatedResources, actual];
-
-/**
- * Reports whether plugins are asked about the change of a node: not about heartbeats, which change only the
- * times of conditions.
- *
- * Upstream: pkg/scheduler/framework/events.go, NodeSchedulingPropertiesChange.
- */
-function nodeChanged(node: Node, old: Node): boolean {
-  return (
-    differ(node.status?.allocatable, old.status?.allocatable) ||
-    differ(node.status?.declaredFeatures, old.status?.declaredFeatures) ||
-    differ(conditionStatuses(node), conditionStatuses(old)) ||
-    differ(node.metadata.labels, old.metadata.labels) ||
-    differ(node.metadata.annotations, old.metadata.annotations) ||
-    differ(node.spec, old.spec)
-  );
-}
-
-const conditionStatuses = ({ status }: Node): unknown =>
-  (status?.conditions ?? []).map(({ type, status }) => `${type}=${status}`).sort();

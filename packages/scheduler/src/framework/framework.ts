@@ -27,6 +27,19 @@ export type PreFilterResult =
   | { readonly type: "reject"; readonly rejection: Rejection };
 
 /**
+ * Parts of a node by which plugins decide. Upstream: kube-scheduler/framework/types.go, ActionType, from
+ * UpdateNodeAllocatable on.
+ */
+export type NodePart =
+  | "allocatable"
+  | "annotations"
+  | "conditions"
+  | "declaredFeatures"
+  | "labels"
+  | "taints"
+  | "unschedulable";
+
+/**
  * Something happened in the cluster that may let a waiting pod be scheduled. `old` is the object before an
  * update.
  * Upstream: kube-scheduler/framework/types.go, EventResource and ActionType.
@@ -38,6 +51,8 @@ export type ClusterEvent =
       readonly name: string;
       readonly node: Node;
       readonly old?: Node;
+      /** What differs from `old`; all parts without it. */
+      readonly changed: ReadonlySet<NodePart>;
     }
   /** A pod on a node. One that has ended counts as deleted. */
   | { readonly kind: "assigned-pod"; readonly change: Change; readonly pod: Pod; readonly old?: Pod }

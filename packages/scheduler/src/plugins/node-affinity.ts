@@ -51,7 +51,7 @@ export function nodeAffinity({ addedAffinity }: PluginArgs["NodeAffinity"]): Plu
     },
     normalize: (scores) => normalizeByHighest(scores),
     mayHelp(pod, event) {
-      if (event.kind !== "node" || event.change === "delete") return false;
+      if (event.kind !== "node" || event.change === "delete" || !event.changed.has("labels")) return false;
       if (added?.(event.node) === false) return false;
       const fits = readNodeAffinity(pod.spec);
       return fits(event.node) && (event.old === undefined || !fits(event.old));

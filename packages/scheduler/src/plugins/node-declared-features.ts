@@ -47,8 +47,7 @@ export function nodeDeclaredFeatures(features: Features): Plugin {
         return event.old === undefined || differ(featuresOf(event.old), featuresOf(event.pod));
       }
       if (event.kind !== "node" || event.change === "delete") return false;
-      if (event.old === undefined) return true;
-      return differ(event.old.status?.declaredFeatures, event.node.status?.declaredFeatures);
+      return event.changed.has("declaredFeatures");
     },
   };
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { featuresOf } from "@dray/api";
+import { nodeEvent } from "../framework/changes.ts";
 import type { Plugin } from "../framework/framework.ts";
 import { nodeAffinity } from "./node-affinity.ts";
 import { nodeDeclaredFeatures } from "./node-declared-features.ts";
@@ -11,14 +12,8 @@ import { schedulingGates } from "./scheduling-gates.ts";
 import { taintToleration } from "./taint-toleration.ts";
 import { filter, nodeInfo, nodeOf, podOf, preFilter, scores } from "./testing/plugins.ts";
 
-const nodeEvent = (node: ReturnType<typeof nodeOf>, old?: ReturnType<typeof nodeOf>) =>
-  ({
-    kind: "node",
-    change: old === undefined ? "add" : "update",
-    name: node.metadata.name,
-    node,
-    ...(old && { old }),
-  }) as const;
+const changed = (node: ReturnType<typeof nodeOf>, old?: ReturnType<typeof nodeOf>) =>
+  nodeEvent(old === undefined ? "add" : "update", node, old);
 
 test("NodeName: a pod that names its node is for no other", () => {
   const pod = podOf({ spec: { nodeName: "b" } });
@@ -53,9 +48,9 @@ test("NodeUnschedulable: cordoned nodes, for pods that do not tolerate it", () =
   const tolerant = podOf({ spec: { tolerations } });
   assert.deepEqual(filter(nodeUnschedulable, tolerant, nodes), { open: "", cordoned: "" });
   const [open, cordoned] = nodes.map(({ node }) => node);
-  assert.equal(nodeUnschedulable.mayHelp(podOf(), nodeEvent(open!, cordoned)), true);
-  assert.equal(nodeUnschedulable.mayHelp(podOf(), nodeEvent(cordoned!, open)), false);
-  assert.equal(nodeUnschedulable.mayHelp(podOf(), nodeEvent(open!, open)), false);
+  assert.equal(nodeUnschedulable.mayHelp(podOf(), changed(open!, cordoned)), true);
+  assert.equal(nodeUnschedulable.mayHelp(podOf(), changed(cordoned!, open)), false);
+  assert.equal(nodeUnschedulable.mayHelp(podOf(), changed(open!, open)), false);
   const own = { kind: "own-pod", uid: "u", pod: tolerant } as const;
   assert.equal(nodeUnschedulable.mayHelp(podOf(), own), true);
 });
@@ -86,10 +81,10 @@ test("TaintToleration: only a change that makes a node tolerable helps", () => {
     nodeOf("n"),
     nodeOf("n", { spec: { taints: [{ key: "k", effect: "NoSchedule" }] } }),
   ];
-  assert.equal(taintToleration.mayHelp(podOf(), nodeEvent(free)), true);
-  assert.equal(taintToleration.mayHelp(podOf(), nodeEvent(blocked)), false);
-  assert.equal(taintToleration.mayHelp(podOf(), nodeEvent(free, blocked)), true);
-  assert.equal(taintToleration.mayHelp(podOf(), nodeEvent(free, free)), false);
+  assert.equal(taintToleration.mayHelp(podOf(), changed(free)), true);
+  assert.equal(taintToleration.mayHelp(podOf(), changed(blocked)), false);
+  assert.equal(taintToleration.mayHelp(podOf(), changed(free, blocked)), true);
+  assert.equal(taintToleration.mayHelp(podOf(), changed(free, free)), false);
 });
 
 const zone = (values: string[], more: object = {}) => ({
@@ -166,10 +161,10 @@ test("NodeAffinity: a node helps that has come to match", () => {
   const plain = nodeAffinity({});
   const pod = podOf({ spec: { nodeSelector: { zone: "a" } } });
   const [other, matching] = [nodeOf("n", { labels: { zone: "b" } }), nodeOf("n", { labels: { zone: "a" } })];
-  assert.equal(plain.mayHelp(pod, nodeEvent(other)), false);
-  assert.equal(plain.mayHelp(pod, nodeEvent(matching)), true);
-  assert.equal(plain.mayHelp(pod, nodeEvent(matching, other)), true);
-  assert.equal(plain.mayHelp(pod, nodeEvent(matching, matching)), false);
+  assert.equal(plain.mayHelp(pod, changed(other)), false);
+  assert.equal(plain.mayHelp(pod, changed(matching)), true);
+  assert.equal(plain.mayHelp(pod, changed(matching, other)), true);
+  assert.equal(plain.mayHelp(pod, changed(matching, matching)), false);
 });
 
 /** Upstream: HostPortInfo.CheckConflict */
@@ -230,6 +225,6 @@ test("NodeDeclaredFeatures: the node must declare the features that the spec nee
   assert.equal(preFilter(plugin, users), "continue");
   assert.equal(preFilter(nodeDeclaredFeatures(featuresOf("1.35")), pod), "skip");
   const [declares, silent] = nodes.map(({ node }) => node);
-  assert.equal(plugin.mayHelp(pod, nodeEvent(declares!, silent)), true);
-  assert.equal(plugin.mayHelp(pod, nodeEvent(silent!, silent)), false);
+  assert.equal(plugin.mayHelp(pod, changed(declares!, silent)), true);
+  assert.equal(plugin.mayHelp(pod, changed(silent!, silent)), false);
 });

@@ -26,6 +26,6 @@ export const nodeUnschedulable: Plugin = {
   mayHelp(_pod, event) {
     if (event.kind === "own-pod") return tolerates(event.pod);
     if (event.kind !== "node" || event.node.spec.unschedulable) return false;
-    return event.change === "add" || (event.change === "update" && event.old?.spec.unschedulable === true);
+    return event.change === "add" || (event.change === "update" && event.changed.has("unschedulable"));
   },
 };

@@ -30,7 +30,7 @@ export const taintToleration: Plugin = {
   normalize: (scores) => normalizeByHighest(scores, true),
   mayHelp(pod, event) {
     if (event.kind === "own-pod") return differ(event.old?.spec.tolerations, event.pod.spec.tolerations);
-    if (event.kind !== "node" || event.change === "delete") return false;
+    if (event.kind !== "node" || event.change === "delete" || !event.changed.has("taints")) return false;
     const wasBlocked = event.old === undefined || isBlocked(pod, event.old);
     return wasBlocked && !isBlocked(pod, event.node);
   },

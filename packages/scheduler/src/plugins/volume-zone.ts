@@ -71,10 +71,7 @@ export function volumeZone(lookup: VolumeLookup): Plugin {
     },
     mayHelp(pod, event) {
       if (event.kind === "node")
-        return (
-          event.change === "add" ||
-          (event.change === "update" && differ(event.old?.metadata.labels, event.node.metadata.labels))
-        );
+        return event.change === "add" || (event.change === "update" && event.changed.has("labels"));
       if (event.kind !== "volume" || event.change === "delete") return false;
       const { object, old, change } = event;
       if (object.kind === "StorageClass") return change === "add" && waits(object as StorageClass);

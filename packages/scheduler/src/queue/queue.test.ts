@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { Node, Pod } from "@dray/api/core/v1";
 import { type FakeClock, fakeClock } from "@dray/testing/clock";
 import { partial } from "@dray/testing/partial";
+import { nodeEvent } from "../framework/changes.ts";
 import { extensionPoints } from "../framework/extension-points.ts";
 import type { ClusterEvent, Plugin } from "../framework/framework.ts";
 import { SchedulingQueue } from "./queue.ts";
@@ -20,7 +21,7 @@ const gate: Plugin = {
 };
 const wantsNode: Plugin = { name: "WantsNode", mayHelp: (_pod, { kind }) => kind === "node" };
 const node = { metadata: { name: "n" } } as Node;
-const nodeCame: ClusterEvent = { kind: "node", change: "add", name: "n", node };
+const nodeCame: ClusterEvent = nodeEvent("add", node);
 const sliceCame: ClusterEvent = { kind: "slice" };
 
 function queueOf(): { queue: SchedulingQueue; clock: FakeClock; calls: () => number } {

@@ -5,6 +5,7 @@ import { type Features, featuresOf } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
 import type { DeviceClass, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { partial } from "@dray/testing/partial";
+import { nodeEvent } from "../../framework/changes.ts";
 import type { CycleState } from "../../framework/framework.ts";
 import { NodeInfo } from "../../framework/node-info.ts";
 import { MemoryClaims } from "./memory-claims.ts";
@@ -178,11 +179,28 @@ test("a node helps when it comes, or with other labels or more to give", () => {
   const node = (labels: object, more: object = {}): Node =>
     partial<Node>({ metadata: { name: "n", labels }, spec: more, status: {} });
   const helps = (change: "add" | "update" | "delete", now: Node, old?: Node): boolean =>
-    plugin.mayHelp(podOf(), { kind: "node", change, name: "n", node: now, ...(old && { old }) });
+    plugin.mayHelp(podOf(), nodeEvent(change, now, old));
   assert.equal(helps("add", node({})), true);
   assert.equal(helps("delete", node({})), false);
   assert.equal(helps("update", node({ a: "b" }), node({})), true);
   assert.equal(helps("update", node({}, { unschedulable: false }), node({}, { unschedulable: true })), false);
+});
+
+test("what has changed in a node is found once for all waiting pods", () => {
+  const { plugin } = made();
+  let reads = 0;
+  const status = (cpu: string) => ({
+    metadata: { name: "n" },
+    spec: {},
+    get status() {
+      reads++;
+      return { allocatable: { cpu } };
+    },
+  });
+  const event = nodeEvent("update", partial<Node>(status("2")), partial<Node>(status("1")));
+  const once = reads;
+  for (let index = 0; index < 100; index++) assert.equal(plugin.mayHelp(podOf(`p${index}`), event), true);
+  assert.equal(reads, once);
 });
 
 test("a claim for node allocatable resources is for one pod, and counts on its node", () => {

@@ -1,7 +1,7 @@
 import { encodeJSON } from "@dray/api";
-import type { Node, Pod } from "@dray/api/core/v1";
+import type { Pod } from "@dray/api/core/v1";
 import { createdPodClaims } from "@dray/api/pod";
-import type { ClusterEvent } from "../../framework/framework.ts";
+import type { ClusterEvent, NodePart } from "../../framework/framework.ts";
 
 /**
  * Reports whether an event may help a pod that DynamicResources has rejected or gated. A claim that is freed
@@ -17,8 +17,8 @@ export function mayHelpClaims(pod: Pod, event: ClusterEvent, isComplete: (pod: P
     case "released":
       return true;
     case "node":
-      if (event.change !== "update" || event.old === undefined) return event.change === "add";
-      return differ(devicesMayDiffer(event.old), devicesMayDiffer(event.node));
+      if (event.change !== "update") return event.change === "add";
+      return deciding.some((part) => event.changed.has(part));
     case "own-pod": {
       const named = (one: Pod | undefined) => one?.status?.resourceClaimStatuses;
       if (event.old !== undefined && !differ(named(event.old), named(event.pod))) return false;
@@ -35,12 +35,8 @@ export function mayHelpClaims(pod: Pod, event: ClusterEvent, isComplete: (pod: P
   }
 }
 
-/** The fields of a node that decide which devices it reaches. */
-const devicesMayDiffer = ({ metadata, status }: Node): unknown => [
-  metadata.labels,
-  status?.allocatable,
-  status?.declaredFeatures,
-];
+/** The parts of a node that decide which devices it reaches. */
+const deciding: readonly NodePart[] = ["labels", "allocatable", "declaredFeatures"];
 
 function differ(a: unknown, b: unknown): boolean {
   return a !== b && encodeJSON(a ?? null) !== encodeJSON(b ?? null);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pod } from "@dray/api/core/v1";
+import { nodeEvent } from "../../framework/changes.ts";
 import { type CycleState, cloneState } from "../../framework/framework.ts";
 import type { NodeInfo } from "../../framework/node-info.ts";
 import { defaultPluginArgs } from "../args.ts";
@@ -167,7 +168,7 @@ test("events wake the pod where they bring what it waits for", () => {
     nodeOf("n", { labels: { zone: "b" } }),
   ];
   const node = (one: Pod, now: typeof a, old?: typeof a) =>
-    plugin.mayHelp(one, { kind: "node", change: "update", name: "n", node: now, ...(old && { old }) });
+    plugin.mayHelp(one, nodeEvent("update", now, old));
   const [wantsNear, wantsFar] = [pod("y", near(matches("web"))), pod("y", far(matches("web")))];
   assert.deepEqual(
     [

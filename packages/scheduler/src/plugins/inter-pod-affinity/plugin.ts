@@ -184,7 +184,11 @@ function mayHelp(pod: Pod, event: ClusterEvent, termsOf: (pod: Pod) => AffinityT
       return (!matchesAll(required, old) && matchesAll(required, other)) || (avoids(old) && !avoids(other));
     }
     case "node":
-      return event.change !== "delete" && nodeMayHelp(event.node, event.old, { required, requiredAnti });
+      return (
+        event.change !== "delete" &&
+        event.changed.has("labels") &&
+        nodeMayHelp(event.node, event.old, { required, requiredAnti })
+      );
     default:
       return false;
   }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { nodeEvent } from "../../framework/changes.ts";
 import { defaultPluginArgs, type ScoringStrategy } from "../args.ts";
 import { asking, filter, nodeInfo, nodeOf, podOf, scores } from "../testing/plugins.ts";
 import { nodeResourcesFit } from "./fit.ts";
@@ -196,13 +197,14 @@ test("events help that free or bring what the pod asks for", () => {
   const pod = asking({ cpu: "2", "example.com/gpu": "1" });
   const gpus = { cpu: "4", "example.com/gpu": "1" };
   const node = (allocatable: Record<string, string>, old?: Record<string, string>) =>
-    fit.mayHelp(pod, {
-      kind: "node",
-      change: old === undefined ? "add" : "update",
-      name: "n",
-      node: nodeOf("n", { allocatable }),
-      ...(old && { old: nodeOf("n", { allocatable: old }) }),
-    });
+    fit.mayHelp(
+      pod,
+      nodeEvent(
+        old === undefined ? "add" : "update",
+        nodeOf("n", { allocatable }),
+        old && nodeOf("n", { allocatable: old }),
+      ),
+    );
   assert.equal(node(gpus), true);
   assert.equal(node({ cpu: "4" }), false);
   assert.equal(node({ ...gpus, cpu: "1" }), false);

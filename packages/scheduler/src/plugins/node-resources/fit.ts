@@ -1,7 +1,6 @@
 import type { KubernetesVersion } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
 import { isExtendedResourceName } from "@dray/api/validation";
-import { differ } from "../../framework/changes.ts";
 import type { ClusterEvent, Plugin } from "../../framework/framework.ts";
 import { amountsOf, requestsOf, takenBy } from "../../framework/resources.ts";
 import type { PluginArgs } from "../args.ts";
@@ -116,7 +115,11 @@ function mayHelp(
       return wants(event.old, (resource, amount) => amount > (after.get(resource) ?? 0));
     }
     case "node":
-      return event.change !== "delete" && nodeMayHelp(pod, event.node, event.old, extendedClass);
+      return (
+        event.change !== "delete" &&
+        event.changed.has("allocatable") &&
+        nodeMayHelp(pod, event.node, event.old, extendedClass)
+      );
     case "class": {
       const names = resourcesOf(event.deviceClass);
       return extendedClass !== undefined && wants(pod, (resource) => names.includes(resource));
@@ -142,7 +145,6 @@ function nodeMayHelp(
   old: Node | undefined,
   extendedClass: ExtendedClass | undefined,
 ): boolean {
-  if (old !== undefined && !differ(old.status?.allocatable, node.status?.allocatable)) return false;
   const now = amountsOf(node.status?.allocatable);
   const allocatable = (resource: string): number => now.get(resource) ?? 0;
   const served = (resource: string): boolean =>

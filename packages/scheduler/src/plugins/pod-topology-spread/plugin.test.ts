@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pod } from "@dray/api/core/v1";
+import { nodeEvent } from "../../framework/changes.ts";
 import type { CycleState } from "../../framework/framework.ts";
 import type { NodeInfo } from "../../framework/node-info.ts";
 import { defaultPluginArgs } from "../args.ts";
@@ -229,8 +230,7 @@ test("events that can change the skew wake the pod", () => {
   assert.equal(assigned("update", other, match), true);
   assert.equal(assigned("update", match!, match), false);
   const [zoned, bare] = [nodeOf("n", { labels: { [zoneKey]: "a" } }), nodeOf("n")];
-  const node = (one: typeof zoned, old?: typeof zoned) =>
-    spread.mayHelp(pod, { kind: "node", change: "update", name: "n", node: one, ...(old && { old }) });
+  const node = (one: typeof zoned, old?: typeof zoned) => spread.mayHelp(pod, nodeEvent("update", one, old));
   assert.equal(node(zoned), true);
   assert.equal(node(bare), false);
   assert.equal(node(zoned, bare), true);

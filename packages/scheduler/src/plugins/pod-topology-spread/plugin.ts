@@ -195,11 +195,12 @@ function mayHelp(pod: Pod, event: ClusterEvent, constraints: readonly SpreadCons
       return constraints.some(({ selector }) => selector.matches(event.pod.metadata.labels));
     }
     case "node": {
+      if (!event.changed.has("labels") && !event.changed.has("taints")) return false;
       const counts = hasKeys(event.node, constraints);
       if (event.old === undefined) return counts;
       return (
         hasKeys(event.old, constraints) !== counts ||
-        (counts && nodeDiffers(event.old, event.node, constraints))
+        (counts && (event.changed.has("taints") || topologyDiffers(event.old, event.node, constraints)))
       );
     }
     default:
@@ -213,10 +214,8 @@ function matchesOtherwise(before: Pod, after: Pod, constraints: readonly SpreadC
   );
 }
 
-function nodeDiffers(before: Node, after: Node, constraints: readonly SpreadConstraint[]): boolean {
-  return (
-    constraints.some(
-      ({ topologyKey }) => before.metadata.labels?.[topologyKey] !== after.metadata.labels?.[topologyKey],
-    ) || differ(before.spec.taints, after.spec.taints)
+function topologyDiffers(before: Node, after: Node, constraints: readonly SpreadConstraint[]): boolean {
+  return constraints.some(
+    ({ topologyKey }) => before.metadata.labels?.[topologyKey] !== after.metadata.labels?.[topologyKey],
   );
 }

@@ -175,10 +175,7 @@ function mayHelp(pod: Pod, event: ClusterEvent): boolean {
     case "released":
       return true;
     case "node":
-      return (
-        event.change === "add" ||
-        (event.change === "update" && differ(event.old?.metadata.labels, event.node.metadata.labels))
-      );
+      return event.change === "add" || (event.change === "update" && event.changed.has("labels"));
     case "volume":
       return event.change !== "delete" && storageMayHelp(pod, event);
     default:
