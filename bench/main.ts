@@ -1,9 +1,9 @@
 /**
- * `npm run bench`: everything there is to measure. `npm run bench -- cluster [ROUNDS]`, `-- cel`,
- * `-- allocator [CASE...]`, `-- codec`, `-- bodies [CASE...]`, `-- apiserver [PODS [ROUNDS]]`,
- * `-- churn [WATCHERS [OBJECTS [EVENTS [ROUNDS]]]]`, `-- node [PODS [RUNTIME...]]`,
- * `-- nodes [COUNT [LOADED [RATE [SECONDS]]]]`, `-- scheduling [ROUNDS] [NAME...]`, or
- * `-- watchers [WATCHERS [EVENTS [BYTES [KIND]]]]`: one of them. Prints tables in Markdown.
+ * `npm run bench`: everything there is to measure. `npm run bench -- cluster [ROUNDS]`, `-- cel`, `--
+ * allocator [CASE...]`, `-- codec`, `-- backlog [PODS [NODES]]`, `-- bodies [CASE...]`, `-- apiserver [PODS
+ * [ROUNDS]]`, `-- churn [WATCHERS [OBJECTS [EVENTS [ROUNDS]]]]`, `-- node [PODS [RUNTIME...]]`, `-- nodes
+ * [COUNT [LOADED [RATE [SECONDS]]]]`, `-- scheduling [ROUNDS] [NAME...]`, or `-- watchers [WATCHERS [EVENTS
+ * [BYTES [KIND]]]]`: one of them. Prints tables in Markdown.
  */
 type Bench = (args: readonly string[]) => string | Promise<string>;
 
@@ -18,6 +18,7 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   apiserver: async () => (await import("./apiserver.ts")).apiserverBench,
   churn: async () => (await import("./churn.ts")).churnBench,
   codec: async () => (await import("./codec.ts")).codecBench,
+  backlog: async () => (await import("./backlog.ts")).backlogBench,
   bodies: async () => (await import("./bodies.ts")).bodiesBench,
   node: async () => (await import("./node.ts")).nodeBench,
   nodes: async () => (await import("./nodes.ts")).nodesBench,

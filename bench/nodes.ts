@@ -3,19 +3,15 @@
  * hundreds under a steady load. `COUNT` and `LOADED` are the numbers of nodes, `RATE` is pods a second, for
  * `SECONDS`.
  */
-import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { promisify } from "node:util";
-import type { Draft } from "@dray/api";
 import { Pod } from "@dray/api/core/v1";
-import { ResourceClaimTemplate } from "@dray/api/resource/v1";
-import { type Client, createClient, httpsTransport, loadKubeconfig } from "@dray/client";
-import { cpuTime, resident } from "../interop/processes.ts";
-import { program as drayProgram, environment } from "../scripts/clone.js";
+import type { Client } from "@dray/client";
+import { resident } from "../interop/processes.ts";
 import { machine, markdown } from "./allocator/clock.ts";
+import { clientOf, cpuOf, fleet, gpuPod, namespace, withCluster } from "./simulated/cluster.ts";
 
 /** Seconds until all leases are there and code is compiled, and seconds that are measured. */
 const settleSeconds = 60;
@@ -25,41 +21,6 @@ const warmUpSeconds = 10;
 /** Pods that run at a time: the oldest is deleted for each one more. */
 const maxPods = 200;
 
-const namespace = "default";
-const driver = "gpu.example.com";
-
-interface Cluster {
-  readonly dataDir: string;
-  /** Milliseconds from the call of `dray up --detach` until all nodes were ready. */
-  readonly start: number;
-  /** Processes of the control plane and the simulation. */
-  readonly pids: readonly number[];
-}
-
-async function dray(args: readonly string[]): Promise<void> {
-  const words = await drayProgram(args);
-  const env = { ...environment, ...process.env, KUBECONFIG: "" };
-  await promisify(execFile)(process.execPath, [...process.execArgv, ...words], { env });
-}
-
-async function withCluster<T>(flags: readonly string[], run: (cluster: Cluster) => Promise<T>): Promise<T> {
-  const folder = mkdtempSync(join(tmpdir(), "dray-bench-"));
-  const dataDir = join(folder, "data");
-  try {
-    const begin = performance.now();
-    await dray(["up", "--detach", "--data-dir", dataDir, ...flags]);
-    const start = performance.now() - begin;
-    const pids = ["process.json", "simulation.json"].map(
-      (name) => (JSON.parse(readFileSync(join(dataDir, name), "utf8")) as { pid: number }).pid,
-    );
-    return await run({ dataDir, start, pids });
-  } finally {
-    await dray(["down", "--delete-data", "--data-dir", dataDir]);
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-const cpuOf = (pid: number): number => cpuTime([{ pid }]);
 const seconds = (milliseconds: number): string => `${(milliseconds / 1000).toFixed(2)} s`;
 const mebibytes = (pid: number): string => `${resident(pid).toFixed(0)} MiB`;
 
@@ -86,28 +47,13 @@ async function idle(count: number): Promise<string[][]> {
   });
 }
 
-const fleet = (count: number): string => `
-apiVersion: dray.dev/v1alpha1
-kind: Fleet
-nodes:
-  - name: gpu-{index}
-    count: ${count}
-    simulated: true
-    drivers:
-      - { driver: ${driver}, pools: [{ devices: [{ name: "gpu-{index}", count: 8 }] }] }
-`;
-
 /** Rows of a table: how long pods with a claim each take to run. */
 async function steady(count: number, rate: number, duration: number): Promise<string[][]> {
   const file = join(mkdtempSync(join(tmpdir(), "dray-bench-")), "fleet.yaml");
   writeFileSync(file, fleet(count));
-  return withCluster(["--fleet", file], async ({ dataDir, pids }) => {
-    const { connection } = await loadKubeconfig({ file: join(dataDir, "kubeconfig") });
-    const client = createClient({ transport: httpsTransport(connection), userAgent: "dray-bench" });
-    const requests = [{ name: "gpu", exactly: { deviceClassName: driver } }];
-    await client
-      .resource(ResourceClaimTemplate)
-      .create({ metadata: { namespace, name: "gpu" }, spec: { spec: { devices: { requests } } } });
+  return withCluster(["--fleet", file], async (cluster) => {
+    const { pids } = cluster;
+    const client = await clientOf(cluster);
     await play(client, rate, warmUpSeconds, "warm");
     const before = pids.map(cpuOf);
     const times = (await play(client, rate, duration, "load")).sort((a, b) => a - b);
@@ -151,7 +97,7 @@ async function play(client: Client, rate: number, duration: number, prefix: stri
     await sleep(Math.max(0, begin + (i * 1000) / rate - performance.now()));
     const name = `${prefix}-${i}`;
     created.set(name, performance.now());
-    writes.push(pods.create(pod(name)));
+    writes.push(pods.create({ metadata: { namespace, name }, spec: gpuPod }));
     if (alive.push(name) > maxPods) writes.push(remove(alive.shift()!));
   }
   await Promise.all(writes);
@@ -160,16 +106,6 @@ async function play(client: Client, rate: number, duration: number, prefix: stri
   await informer.until(() => informer.list().length === 0);
   stop.abort();
   return times;
-}
-
-function pod(name: string): Draft<Pod> {
-  return {
-    metadata: { namespace, name },
-    spec: {
-      resourceClaims: [{ name: "gpu", resourceClaimTemplateName: "gpu" }],
-      containers: [{ name: "main", image: "nginx", resources: { claims: [{ name: "gpu" }] } }],
-    },
-  };
 }
 
 export async function nodesBench([
