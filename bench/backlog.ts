@@ -1,7 +1,7 @@
 /**
- * A cluster that is full: a Deployment of `PODS` pods with a device each on `NODES` simulated nodes of eight.
- * What the pods cost until those that fit run and the others wait, and what it costs then when running pods
- * are deleted, whose places others take.
+ * Measures a cluster that is full: a Deployment of `PODS` pods with a device each, on `NODES` simulated nodes
+ * of eight. The pods cost processor time until those that fit run and the others wait, and again when running
+ * pods are deleted, whose places others take.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,8 +18,9 @@ import { clientOf, cpuOf, fleet, gpuPod, namespace, withCluster } from "./simula
 const perNode = 8;
 /** Running pods that are deleted at once. */
 const freed = [1, 20, 100];
-/** A second in which the control plane uses less of a core than this is quiet; so many make it rest. */
+/** Share of a core below which a second is quiet. */
 const quietShare = 0.1;
+/** Quiet seconds after which the control plane has nothing left to do. */
 const quietSeconds = 3;
 
 /** Waits until the process has nothing to do. Returns the milliseconds of processor time until then. */

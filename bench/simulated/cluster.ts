@@ -12,7 +12,7 @@ import { cpuTime } from "../../interop/processes.ts";
 import { program as drayProgram, environment } from "../../scripts/clone.js";
 
 export const namespace = "default";
-export const driver = "gpu.example.com";
+const driver = "gpu.example.com";
 
 /** A cluster of `dray up`. */
 export interface Cluster {
@@ -53,7 +53,7 @@ export async function withCluster<T>(
 /** Milliseconds of processor time that a process has used. */
 export const cpuOf = (pid: number): number => cpuTime([{ pid }]);
 
-/** A fleet of so many nodes with eight GPUs each. */
+/** Returns a fleet of `count` nodes with eight GPUs each. */
 export const fleet = (count: number): string => `
 apiVersion: dray.dev/v1alpha1
 kind: Fleet

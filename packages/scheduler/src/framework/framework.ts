@@ -51,7 +51,7 @@ export type ClusterEvent =
       readonly name: string;
       readonly node: Node;
       readonly old?: Node;
-      /** What differs from `old`; all parts without it. */
+      /** Parts that differ from `old`; all without it. */
       readonly changed: ReadonlySet<NodePart>;
     }
   /** A pod on a node. One that has ended counts as deleted. */

@@ -186,7 +186,7 @@ test("a node helps when it comes, or with other labels or more to give", () => {
   assert.equal(helps("update", node({}, { unschedulable: false }), node({}, { unschedulable: true })), false);
 });
 
-test("what has changed in a node is found once for all waiting pods", () => {
+test("changes of a node are found once for all waiting pods", () => {
   const { plugin } = made();
   let reads = 0;
   const status = (cpu: string) => ({
