@@ -1,5 +1,5 @@
 /** A cluster with faults, made of the manifests of doctor's own tests, and the commands of the user. */
-import { apiVersionOf, featuresOf, type KubeObject } from "@dray/api";
+import { apiVersionOf, featuresOf, type KubeObject, StatusError } from "@dray/api";
 import { Namespace, Pod } from "@dray/api/core/v1";
 import { kindRows } from "@dray/api/schema";
 import { type Client, systemClock } from "@dray/client";
@@ -129,7 +129,12 @@ async function followPods(admin: Client, signal: AbortSignal): Promise<void> {
       if (deletionTimestamp !== undefined) {
         if (finalizers?.length) continue;
         await pods.delete({ namespace, name }, { gracePeriodSeconds: 0 }).catch(() => undefined);
-      } else if (event.type === "ADDED") await startDaemon(admin, event.object);
+      } else if (event.type === "ADDED") {
+        // A rollout may delete the pod meanwhile.
+        await startDaemon(admin, event.object).catch((error: unknown) => {
+          if (!StatusError.is(error, "NotFound")) throw error;
+        });
+      }
     }
   } catch (error) {
     if (!signal.aborted) throw error;
