@@ -23,18 +23,15 @@ const quietShare = 0.1;
 /** Quiet seconds after which the control plane has nothing left to do. */
 const quietSeconds = 3;
 
-/** Waits until the process has nothing to do. Returns the milliseconds of processor time until then. */
-async function rest(pid: number): Promise<number> {
-  const begin = cpuOf(pid);
-  let [last, end, quiet] = [begin, begin, 0];
+/** Waits until the process has nothing to do. */
+async function rest(pid: number): Promise<void> {
+  let [last, quiet] = [cpuOf(pid), 0];
   while (quiet < quietSeconds) {
     await sleep(1000);
     const now = cpuOf(pid);
     quiet = now - last < quietShare * 1000 ? quiet + 1 : 0;
-    if (quiet === 0) end = now;
     last = now;
   }
-  return end - begin;
 }
 
 const isRunning = ({ status, metadata }: Pod): boolean =>

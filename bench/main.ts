@@ -1,9 +1,6 @@
 /**
- * `npm run bench`: everything there is to measure. `npm run bench -- cluster [ROUNDS]`, `-- cel`, `--
- * allocator [CASE...]`, `-- codec`, `-- backlog [PODS [NODES]]`, `-- bodies [CASE...]`, `-- apiserver [PODS
- * [ROUNDS]]`, `-- churn [WATCHERS [OBJECTS [EVENTS [ROUNDS]]]]`, `-- node [PODS [RUNTIME...]]`, `-- nodes
- * [COUNT [LOADED [RATE [SECONDS]]]]`, `-- scheduling [ROUNDS] [NAME...]`, or `-- watchers [WATCHERS [EVENTS
- * [BYTES [KIND]]]]`: one of them. Prints tables in Markdown.
+ * `npm run bench` measures everything there is to measure, and `npm run bench -- NAME` one of `benches`, with
+ * the arguments that the README lists. Prints tables in Markdown.
  */
 type Bench = (args: readonly string[]) => string | Promise<string>;
 

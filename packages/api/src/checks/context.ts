@@ -1,6 +1,7 @@
 import type { Provenance } from "../codec/provenance.ts";
 import type { Features } from "../features/features.ts";
 import type { Labels } from "../selectors/index.ts";
+import type { Step } from "./step.ts";
 
 /** Result of compiling a device selector, as `@dray/cel` returns it. */
 export type CompiledSelector =
@@ -50,8 +51,10 @@ export interface ValidationContext {
    * Upstream rejects them.
    */
   readonly loopbackEndpoints?: boolean | undefined;
-  /** Runs a part that takes long: the server may serve others before it, and begins the validation again. */
-  readonly step?: <T>(run: () => T) => T;
+  /**
+   * Runs the parts that take long: the server may serve others before one, and begins the validation again.
+   */
+  readonly step?: Step;
   /** Labels of the object's namespace: claims with admin access need one. */
   readonly namespaceLabels?: Labels | undefined;
 }

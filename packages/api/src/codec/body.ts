@@ -59,9 +59,7 @@ export interface ExpectedType {
   readonly maxValues?: number;
 }
 
-/**
- * Reads bytes of that media type into a tree. Throws 400 BadRequest, and TooManyValuesError.
- */
+/** Reads bytes of that media type into a tree. Throws 400 BadRequest, and TooManyValuesError. */
 export async function readBody(
   bytes: Uint8Array,
   mediaType: BodyType,
@@ -102,9 +100,7 @@ export async function readBody(
   }
   try {
     const { value, notes, values } = await parseJSONInPieces(text, maxValues, pause);
-    // The tree has only one of several values of a key.
-    const counted = notes.hasRepeatedKeys ? undefined : values;
-    return { tree: value, notes, duplicates: [], typed: false, bytes, values: counted };
+    return { tree: value, notes, duplicates: [], typed: false, bytes, values };
   } catch (error) {
     if (error instanceof JSONError) throw refuse(noKind(error.message));
     throw error;

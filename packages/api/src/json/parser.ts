@@ -34,8 +34,8 @@ export function setKey(object: Record<string, unknown>, key: string, value: unkn
 export interface JSONTree {
   readonly value: unknown;
   readonly notes: TextNotes;
-  /** How many fields, keys and elements the text has, with repeated ones. */
-  readonly values: number;
+  /** How many fields, keys and elements it has; undefined if a key is repeated, of which it has only one. */
+  readonly values: number | undefined;
 }
 
 /** Pauses between the pieces of long work. */
@@ -127,7 +127,8 @@ export class JSONParser {
   }
 
   get tree(): JSONTree {
-    return { value: this.#result, notes: this.#notes, values: this.#values };
+    const notes = this.#notes;
+    return { value: this.#result, notes, values: notes.hasRepeatedKeys ? undefined : this.#values };
   }
 
   /** Reads on, to the end or until `isDue`. Reports whether the end is reached. */

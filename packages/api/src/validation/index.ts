@@ -31,6 +31,7 @@ export {
   checkMetadataUpdate,
 } from "../checks/metadata.ts";
 export { checkNodeSelector, checkNodeSelectorTerm } from "../checks/nodeselector.ts";
+export { atOnce, type Step } from "../checks/step.ts";
 export {
   checkService as checkWebhookService,
   checkUrl as checkWebhookUrl,

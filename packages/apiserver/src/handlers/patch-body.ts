@@ -34,7 +34,7 @@ export async function readPatchBody(context: Context, kind: PatchKind): Promise<
     const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(body);
     const read = await withinValueLimit(() => parseJSONInPieces(text, maxBodyValues, pause));
     const { value: tree, notes, values } = read;
-    checkValues(tree, "the patch", notes.hasRepeatedKeys ? undefined : values);
+    checkValues(tree, "the patch", values);
     checkNesting(tree);
     return { value: () => tree, notes, warnings: [] };
   } catch (error) {

@@ -1,20 +1,16 @@
+import { atOnce, type Step } from "@dray/api/validation";
 import type { Pause } from "./large-work.ts";
 
-/** Runs a step of work, or returns its result from an earlier piece. */
-export type Step = <T>(run: () => T) => T;
-
-/** Runs each step at once. */
-export const atOnce: Step = (run) => run();
+export { atOnce, type Step };
 
 /** Result of a step: its value, or the error that it has thrown. */
 type Result = { readonly value: unknown } | { readonly error: unknown };
 
 /**
  * Runs work with long steps, with a pause wherever one is due before a step. The work is restarted for each
- * piece and must be deterministic; completed steps are not run again, and give or throw the same. All between
- * them is: it must not take long. A step has no steps of its own, and changes nothing that the work looks at
- * but by its result. The work may catch errors of steps, but no others. Without `pause` all of it is one
- * piece.
+ * piece and must be deterministic. Completed steps are not run again, and give or throw the same; the work
+ * between them is repeated, and must be short. A step has no steps of its own, and has its effect by its
+ * result alone. The work may catch errors of steps, but no others. Without `pause` all of it is one piece.
  */
 export async function inPieces<T>(pause: Pause, work: (step: Step) => T): Promise<T> {
   if (pause === undefined) return work(atOnce);

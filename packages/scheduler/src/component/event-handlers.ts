@@ -1,12 +1,12 @@
 import type { Allocator } from "@dray/allocator";
-import { encodeJSON, type KubeObject } from "@dray/api";
+import type { KubeObject } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
 import type { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import type { DeviceTaintSelector } from "@dray/api/resource/v1alpha3";
 import type { PodGroup } from "@dray/api/scheduling/v1beta1";
 import { type InformerHandler, keyOf, type Log } from "@dray/client";
 import { type SchedulerCache, takesRoom } from "../cache/cache.ts";
-import { nodeEvent } from "../framework/changes.ts";
+import { differ, nodeEvent } from "../framework/changes.ts";
 import type { Change, ClusterEvent } from "../framework/framework.ts";
 import type { WaitingPods } from "../framework/waiting-pods.ts";
 import { isExtendedClaim } from "../plugins/dynamic-resources/extended-resources.ts";
@@ -232,10 +232,6 @@ function claimHandler({
       changed(object, object.status?.allocation !== undefined || isExtendedClaim(object));
     },
   };
-}
-
-function differ(a: unknown, b: unknown): boolean {
-  return a !== b && encodeJSON(a) !== encodeJSON(b);
 }
 
 /** Reports whether the change of a waiting pod may matter to a plugin: its own status conditions do not. */

@@ -4,7 +4,7 @@ import type { Change, ClusterEvent, NodePart } from "./framework.ts";
 
 /** Reports whether two parts of objects differ; absent, null and empty are the same. */
 export function differ(a: unknown, b: unknown): boolean {
-  return text(a) !== text(b);
+  return a !== b && text(a) !== text(b);
 }
 
 function text(value: unknown): string {

@@ -1,6 +1,6 @@
-import { encodeJSON } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import { createdPodClaims } from "@dray/api/pod";
+import { differ } from "../../framework/changes.ts";
 import type { ClusterEvent, NodePart } from "../../framework/framework.ts";
 
 /**
@@ -37,7 +37,3 @@ export function mayHelpClaims(pod: Pod, event: ClusterEvent, isComplete: (pod: P
 
 /** The parts of a node that decide which devices it reaches. */
 const deciding: readonly NodePart[] = ["labels", "allocatable", "declaredFeatures"];
-
-function differ(a: unknown, b: unknown): boolean {
-  return a !== b && encodeJSON(a ?? null) !== encodeJSON(b ?? null);
-}

@@ -2,6 +2,7 @@ import type { ValidationContext } from "../../../checks/context.ts";
 import { type FieldErrors, goJson, printedList, sameValue } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
+import { atOnce } from "../../../checks/step.ts";
 import { unifiedDiff } from "../../../checks/unified-diff.ts";
 import type { Features } from "../../../features/features.ts";
 import type { Container, NodeAffinity, Pod, PodSpec, Toleration } from "../../../generated/core/v1.ts";
@@ -208,8 +209,6 @@ function checkNarrowedAffinity(
     }
   });
 }
-
-const atOnce = <T>(run: () => T): T => run();
 
 export function checkPodUpdate(errors: FieldErrors, pod: Pod, old: Pod, context: ValidationContext): void {
   checkMetadataUpdate(errors.at("metadata"), pod.metadata, old.metadata);
